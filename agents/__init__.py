@@ -1,4 +1,4 @@
-"""What runs at a cloudlet: PE, tunnels, LAN, addresses. Desired state in, kernel changed, reports out.
+"""The agent of a cloudlet: it takes the desired state in, changes the kernel and the PE, and sends reports out.
 
 Glossary of the data plane
 --------------------------

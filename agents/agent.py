@@ -1,4 +1,5 @@
-"""The agent: desired state and BGP in, kernel and reports out. One reconcile task; everything else only wakes it."""
+"""The agent: it takes the desired state and BGP routes in, changes the kernel, and sends reports. One task reconciles;
+every other task only wakes it."""
 
 import asyncio
 import logging
@@ -59,7 +60,7 @@ _RETRY = 1.0  # seconds after which a failed operation is tried again
 
 
 class Agent:
-    """One cloudlet's agent. `run()` works until it is cancelled, and leaves the kernel as it is then."""
+    """One cloudlet's agent. `run()` works until it is cancelled, and then leaves the kernel as it is."""
 
     def __init__(
         self, settings: Settings, state: StateDirectory, controller: Controller, identity: Identity, version: str
@@ -106,7 +107,7 @@ class Agent:
         self._controller_is = ""
 
     async def run(self) -> None:
-        """Runs everything. Raises what is a defect of the agent itself."""
+        """Run every task of the agent. An exception that leaves this method is a defect of the agent itself."""
         self._dirty.set()
         try:
             async with Kernel() as kernel, asyncio.TaskGroup() as group:
@@ -152,7 +153,7 @@ class Agent:
         def opened() -> None:
             backoff.reset()
             self._note(True, "connected")
-            self._sent = None  # a controller that has just started knows of no report
+            self._sent = None  # a controller that has just started has no report of ours
             self._due.set()
 
         take: dict[type[Document], Callable[[Any], None]] = {
@@ -194,7 +195,8 @@ class Agent:
         self._controller_is = text
 
     async def _keep(self) -> None:
-        """Keeps the desired state for a start without the controller; away from the path to the kernel."""
+        """Save the desired state after each change, for a start without the controller. This task is separate, so that
+        the reconcile pass does not wait for the disk."""
         saved = self._desired
         while True:
             await self._news.wait()
@@ -209,7 +211,7 @@ class Agent:
     # Kernel.
 
     def _bridge(self, endpoint: str) -> str | None:
-        """The interface of an endpoint's LAN; None if it is not of this cloudlet."""
+        """Return the bridge interface of an endpoint's LAN, or None if the endpoint is not at this cloudlet."""
         endpoints = self._desired.endpoints if self._desired is not None else []
         return next((bridge_name(lan) for lan in endpoints if lan.name == endpoint), None)
 
@@ -229,7 +231,7 @@ class Agent:
                     asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
 
     async def _converge(self, desired: Desired, reconciler: Reconciler) -> bool:
-        """One pass. Returns whether all went well."""
+        """Run one reconcile pass. Return whether all of it succeeded."""
         began = time.monotonic()
         try:
             self._protection.intend(desired)
@@ -273,7 +275,7 @@ class Agent:
             self._frr.intend(desired, passwords)
 
     async def _serve(self, desired: Desired, outcome: Outcome) -> bool:
-        """Matches the servers to the LANs. Returns whether all of them run."""
+        """Match the servers to the LANs. Return whether all of them run."""
         interfaces = {}
         for name in outcome.snapshot.bridges:
             with suppress(OSError):

@@ -1,6 +1,7 @@
-"""Answers of other programs, taken as what they ought to be: whatever else they are is one kind of error. Pure.
+"""Answers of other programs, checked against the form that they ought to have. Any other answer raises Unreadable.
+Pure.
 
-Each door has an error of its own, and puts in front of this text who answered, and to what.
+Each caller turns Unreadable into its own error, and puts in front of the text who answered, and to what.
 """
 
 import json
@@ -9,35 +10,37 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 LONGEST = 1 << 26
-"""Characters of one answer of a program of this host: its tables have some thousand entries."""
+"""Most characters in one answer of a program on this host. Its tables have some thousand entries."""
 
-_SHOWN = 80  # characters of a wrong answer that people see
+_SHOWN = 80  # characters of a wrong answer that users see
 
 T = TypeVar("T")
 
 
 class Unreadable(Exception):  # noqa: N818 - a state
-    """An answer is not what it ought to be. The text continues a sentence about who answered to what."""
+    """An answer does not have the form that it ought to have. The text continues a sentence that says who answered to
+    what."""
 
 
 def read_json(form: TypeAdapter[T], text: str | bytes, longest: int = LONGEST) -> T:
-    """Return the text as `form` describes it. Raises Unreadable."""
+    """Return the text's JSON value as `form` describes it. Raises Unreadable."""
     return read(form, document(text, longest))
 
 
 def document(text: str | bytes, longest: int) -> Any:
-    """Return what the text is as JSON. Raises Unreadable if it is longer, too deep, or no JSON."""
+    """Return the text's JSON value. Raises Unreadable if the text is longer than `longest`, nested too deep, or not
+    JSON."""
     if len(text) > longest:
         raise Unreadable(f"cannot be read: it has {len(text)} characters, and {longest} are taken")
     try:
         return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError):  # also of a number with thousands of digits
+    except (ValueError, RecursionError):  # ValueError also for a number with thousands of digits
         raise Unreadable(f"cannot be read: {shown(text)} is no JSON") from None
 
 
 def read(form: TypeAdapter[T], found: object) -> T:
-    """Return what was found as `form` describes it: a number is no text, and what is not described is left out. Raises
-    Unreadable, with the first place where it is something else."""
+    """Return `found` as `form` describes it: a number does not pass for a text, and fields that `form` does not
+    describe are left out. Raises Unreadable, which names the first place that does not match."""
     try:
         return form.validate_python(found, strict=True)
     except ValidationError as error:
@@ -49,13 +52,14 @@ def read(form: TypeAdapter[T], found: object) -> T:
 
 
 def shown(value: object) -> str:
-    """Return the beginning of something foreign, for people: printable, whatever it was."""
+    """Return the beginning of a foreign value for users, in printable characters only."""
     text = repr(value[: _SHOWN + 1] if isinstance(value, (str, bytes)) else value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def printable(text: str, longest: int) -> str:
-    """Return the beginning of foreign words as they are, but for what a terminal or a log would obey."""
+    """Return the beginning of a foreign text, with a space for each character that a terminal or a log would
+    interpret."""
     return "".join(c if c.isprintable() else " " for c in text[:longest])
 
 

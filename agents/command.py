@@ -1,4 +1,5 @@
-"""Programs that the agent calls for one answer (nft, ip, ss, qemu-img): none outlives the call, however that ends."""
+"""Programs that the agent calls for one answer (nft, ip, ss, qemu-img). A program never outlives the call, even if the
+call fails or is cancelled."""
 
 import asyncio
 import os
@@ -8,7 +9,8 @@ from dataclasses import dataclass
 from subprocess import PIPE
 
 LONGEST = 2**26
-"""Bytes that a program may write, on each of its two streams: a few times what nft says of the largest ruleset."""
+"""Most bytes that a program may write to each of its two streams: a few times the output of nft for the largest
+ruleset."""
 
 
 class Overlong(OSError):  # noqa: N818 - it says what it was
@@ -17,7 +19,7 @@ class Overlong(OSError):  # noqa: N818 - it says what it was
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a program left: its exit code, and what it wrote."""
+    """The exit code of a program that has ended, and its output."""
 
     code: int
     out: str
@@ -25,9 +27,9 @@ class Ended:
 
 
 async def run(*argv: str, stdin: str = "", seconds: float | None = None, umask: int = -1) -> Ended:
-    """Runs it to its end; files that it makes are as `umask` allows (-1: as ours does). Raises FileNotFoundError if
-    there is no such program, OSError if it cannot start or writes without end (Overlong), and TimeoutError after
-    `seconds`; whoever is cancelled meanwhile takes the program along."""
+    """Run the program to its end. The files that it makes get their modes by `umask` (-1: the agent's own). Raises
+    FileNotFoundError if there is no such program, OSError if it cannot start or writes too much (Overlong), and
+    TimeoutError after `seconds`. A call that fails or is cancelled kills the program."""
     process = await asyncio.create_subprocess_exec(
         *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, process_group=0, umask=umask
     )
@@ -40,7 +42,7 @@ async def run(*argv: str, stdin: str = "", seconds: float | None = None, umask: 
             await fed
     except BaseException:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with what it has started, which holds its pipes too
+            os.killpg(process.pid, signal.SIGKILL)  # and the programs that it has started, which hold its pipes too
         for task in (fed, *read):
             task.cancel()
         await asyncio.wait((fed, *read))
@@ -51,7 +53,7 @@ async def run(*argv: str, stdin: str = "", seconds: float | None = None, umask: 
 
 
 async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:
-    """A program need not read all of it."""
+    """Write the data and close the stream. The program need not read all of it."""
     with suppress(BrokenPipeError, ConnectionResetError):
         stream.write(data)
         await stream.drain()

@@ -1,4 +1,4 @@
-"""`weft-agent`: run the agent of one cloudlet, or show what its kernel has."""
+"""The `weft-agent` command: it runs the agent of one cloudlet, or shows the state of its kernel."""
 
 import argparse
 import asyncio
@@ -16,11 +16,11 @@ from controller.wire.release import release
 
 
 class CannotStart(Exception):  # noqa: N818 - a sentence for the user
-    """What keeps the agent from running."""
+    """The reason why the agent cannot run."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit codes: 0 stopped as asked, 1 cannot run, 2 wrong command line."""
+    """Run the command line and return its exit code: 0 stopped as asked, 1 cannot run, 2 wrong command line."""
     options = _parser().parse_args(arguments)
     try:
         if options.command == "strongswan":
@@ -68,7 +68,7 @@ async def _run(config: Path) -> int:
 
 
 async def _work(settings: Settings, state: StateDirectory) -> None:
-    from agents.agent import Agent  # late: a wrong file or command line is told at once
+    from agents.agent import Agent  # imported late, so that a wrong file or command line is reported at once
     from agents.controller.client import Controller
     from agents.identity import Identity
     from agents.identity.enrolment import EnrolmentError, credential

@@ -1,4 +1,5 @@
-"""Makes the kernel what it should be: fences first, then the plan's operations, then reads back."""
+"""Brings the kernel to its desired state: loads the fences, applies the plan's operations, and reads the kernel
+back."""
 
 import logging
 from collections import defaultdict
@@ -21,12 +22,13 @@ from controller.wire.flavours import Flavour
 
 log = logging.getLogger(__name__)
 
-_ROUNDS = 3  # a second round does what only the first one's outcome allows, such as routes over FRR's tunnels
+_ROUNDS = 3  # a second round applies what the first one makes possible, such as routes over FRR's tunnels
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The kernel after converging, and by endpoint index what could not be done. `failed` if trying again may help."""
+    """The snapshot after a reconcile pass, and the problems by endpoint index. `failed` says that another try may
+    help."""
 
     snapshot: Snapshot
     problems: dict[int, list[str]]
@@ -34,7 +36,7 @@ class Outcome:
 
 
 class Heard(Protocol):
-    """The VPLS routes that the PE has heard of, and whether these are all (agents/bgp/gobgp)."""
+    """The VPLS routes that the PE has received, and whether these are all (agents/bgp/gobgp)."""
 
     @property
     def table(self) -> Sequence[Announcement]: ...
@@ -47,8 +49,9 @@ def _unguarded(desired: Desired) -> str:
 
 
 class Reconciler:
-    """The kernel side of the agent. One `converge` at a time. `guard` gives nft text that goes with the fences, and so
-    do the access rules: they are there before any tunnel is. `arrivals` are the TCP ports at which machines arrive."""
+    """The kernel side of the agent. Only one `converge` may run at a time. `guard` returns nft text that is loaded
+    together with the fences, and so are the access rules: all are in place before any tunnel exists. `arrivals` are the
+    TCP ports at which machines arrive."""
 
     def __init__(
         self,
@@ -59,14 +62,14 @@ class Reconciler:
         arrivals: tuple[range, ...] = (),
     ) -> None:
         self._kernel, self._nft, self._guard, self._access, self._arrivals = kernel, nft, guard, access, arrivals
-        self._guarded: frozenset[str] = frozenset()  # whose BGP `shut` knows to be guarded
+        self._guarded: frozenset[str] = frozenset()  # addresses whose BGP the loaded guard protects
         self._fences: dict[str, Fence] = {}  # by bridge
-        self._bridges: set[str] | None = None  # all that have been fenced; None: by an earlier agent?
+        self._bridges: set[str] | None = None  # all that were ever fenced; None until read from the kernel
         self._said: frozenset[str] = frozenset()  # failures already in the log
 
     async def shut(self, desired: Desired) -> bool:
-        """Puts the guard in, ahead of everything else, if it is new that somebody's BGP is protected. Returns whether
-        there may be BGP sessions."""
+        """Load the guard, before anything else happens, if a further address has its BGP protected. Return False if
+        that failed: then no BGP session may start."""
         protected = frozenset(each.address for each in desired.protected)
         text = self._guard(desired) if protected - self._guarded else ""
         if text:
@@ -79,18 +82,18 @@ class Reconciler:
         return True
 
     async def converge(self, desired: Desired, heard: Heard) -> Outcome:
-        """Brings the kernel in line with the desired state and the PE's VPLS table. While that is not complete,
-        pseudowires that the desired state still lists are kept."""
+        """Bring the kernel in line with the desired state and the PE's VPLS table. While that table is not complete,
+        keep the pseudowires that the desired state still lists."""
         problems: dict[int, list[str]] = defaultdict(list)
         fences = {f.bridge: replace(f, ports=self._ports(f)) for f in _fences(desired)}
         fenced = await self._fence(self._fences | fences, desired, problems)
         paths = _sysctls(desired)
         snapshot = await self._kernel.read(paths)
-        table, complete = heard.table, heard.complete  # not before: routes come right behind a new desired state
+        table, complete = heard.table, heard.complete  # read only now: routes come right after a new desired state
         for endpoint in _vpls(desired):
             problems[endpoint.index] += vpls.misdirected(endpoint, table)
         broken: set[int] = set()
-        done: set[Operation] = set()  # what has no effect is not tried again in the same pass
+        done: set[Operation] = set()  # an operation without effect is not tried again in the same pass
         for _ in range(_ROUNDS if fenced else 0):
             todo = plan(desired, _pseudowires(desired, table, complete, snapshot), snapshot)
             for index, texts in todo.problems.items():
@@ -111,7 +114,7 @@ class Reconciler:
         return Outcome(snapshot, problems, failed=bool(broken) or not fenced)
 
     def _ports(self, fence: Fence) -> tuple[str, ...]:
-        """The LAN's access ports as they were last seen."""
+        """Return the LAN's access ports of the last pass."""
         before = self._fences.get(fence.bridge)
         return before.ports if before is not None else ()
 
@@ -150,8 +153,8 @@ class Reconciler:
         return True
 
     async def _execute(self, operations: Iterable[Operation], problems: dict[int, list[str]]) -> set[int]:
-        """Does them in order; after a failure leaves out the rest of that endpoint's. Returns the indexes that failed
-        (0 for what belongs to no endpoint)."""
+        """Apply the operations in order. After a failure leave out the rest of that endpoint's operations. Return the
+        indexes of the endpoints that failed (0 for operations that belong to no endpoint)."""
         broken: set[int] = set()
         for operation in operations:
             index = index_of(operation)

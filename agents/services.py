@@ -1,4 +1,4 @@
-"""What runs beside the kernel for the endpoints: servers on each LAN, and FRR's configuration."""
+"""The services of endpoints beside the kernel: the servers on each LAN, and FRR's configuration."""
 
 import asyncio
 import logging
@@ -25,18 +25,18 @@ _FRR_RETRY = 1.0
 
 
 class Server(Protocol):
-    """What serves one LAN."""
+    """A server of one LAN."""
 
     async def start(self) -> None:
-        """Raises DhcpError or AdvertiserError."""
+        """Start the server. Raises DhcpError or AdvertiserError."""
 
     async def stop(self) -> None:
-        """Stopping twice is no error."""
+        """Stop the server. A second call does nothing."""
 
 
 @dataclass(frozen=True)
 class _Lan:
-    """What a LAN's servers are made of. With anything else, or on another interface, they are others."""
+    """The settings of a LAN's servers. If any of them changes, new servers replace the old ones."""
 
     endpoint: str
     index: int
@@ -51,8 +51,8 @@ class _Lan:
 
 
 class LanServers:
-    """On each LAN whose bridge is there a DHCP server and, where it has IPv6 too, a DHCPv6 server and router
-    advertisements."""
+    """The servers of all LANs whose bridge exists: a DHCP server and, where the LAN has IPv6, a DHCPv6 server and
+    router advertisements."""
 
     def __init__(self, leases: LeaseSource) -> None:
         self._leases, self._families = leases, DualStack(leases)
@@ -61,9 +61,9 @@ class LanServers:
     async def serve(
         self, desired: Desired, interfaces: dict[str, int], hosts: Callable[[str], HostSettings]
     ) -> dict[int, list[str]]:
-        """Starts and stops servers until they match. `interfaces` are the indexes of the bridges that exist: a bridge
-        that was made anew gets new servers. `hosts` gives what an endpoint's hosts are told. Returns what could not be
-        done, by endpoint index."""
+        """Start and stop servers until they match the desired state. `interfaces` holds the interface indexes of the
+        bridges that exist: a recreated bridge gets new servers. `hosts` returns the settings for an endpoint's hosts.
+        Return the problems by endpoint index."""
         wanted = {
             (what, lan)
             for endpoint in desired.endpoints
@@ -85,7 +85,7 @@ class LanServers:
         return problems
 
     def greet(self, endpoint: str) -> None:
-        """A machine has moved to that LAN, and knows nothing of it: it hears of its router now."""
+        """Advertise the router on that LAN at once, because a machine has just moved there and does not know it."""
         for (_, lan), server in self._running.items():
             if lan.endpoint == endpoint and isinstance(server, Advertiser):
                 server.greet()
@@ -101,7 +101,7 @@ class LanServers:
         return Advertiser(lan.bridge, Advertisement.of(lan.mac, lan.prefix6, lan.mtu, lan.hosts))
 
     async def stop(self) -> None:
-        """Stops all of them."""
+        """Stop all servers."""
         while self._running:
             await self._running.popitem()[1].stop()
 
@@ -122,8 +122,8 @@ def _lan(cloudlet: str, endpoint: Endpoint, interface: int, hosts: HostSettings)
 
 
 class EvpnSpeaker:
-    """FRR as the EVPN PE. `run()` keeps its configuration; `sessions` by the route server's address, and what they are
-    `signed` with."""
+    """FRR as the EVPN PE. `run()` keeps its configuration. `sessions` holds the state of each session by the route
+    server's address, and `signed` the password that signs it."""
 
     def __init__(self, settings: FrrSettings, changed: Callable[[], None], hops: int | None = None) -> None:
         self.sessions: dict[str, str] = {}
@@ -137,17 +137,18 @@ class EvpnSpeaker:
 
     @property
     def intended(self) -> bool:
-        """Whether FRR was ever needed here."""
+        """Whether this cloudlet has ever needed FRR."""
         return self._desired is not None
 
     def intend(self, desired: Desired, passwords: Mapping[str, str]) -> None:
-        """Sets what FRR should be configured for, and what sessions are signed with by address; takes effect soon."""
+        """Set the desired state for FRR's configuration, and the passwords that sign its sessions, by address. They
+        take effect soon."""
         if desired is not self._desired or passwords != self._passwords:
             self._desired, self._passwords = desired, passwords
             self._work.set()
 
     async def run(self) -> None:
-        """Configures FRR after each change, and looks after it from time to time."""
+        """Configure FRR after each change, and check it from time to time."""
         await self._work.wait()
         from agents.bgp.frr import Frr, FrrError, render  # only EVPN cloudlets pay for the template engine
 
@@ -177,5 +178,5 @@ class EvpnSpeaker:
 
 
 def flavours(desired: Desired) -> frozenset[Flavour]:
-    """The kinds of PE that the desired endpoints need."""
+    """Return the kinds of PE that the desired endpoints need."""
     return frozenset(e.flavour for e in desired.endpoints)

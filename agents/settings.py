@@ -17,38 +17,39 @@ class _Table(BaseModel):
 
 
 class BgpSettings(_Table):
-    """`hops`: how far away route servers are at most (1: on the same link). Packets that have crossed more routers are
-    dropped, and ours are sent with TTL 255 (GTSM, RFC 5082). Without it they may be anywhere."""
+    """`hops` is the longest distance to a route server (1: on the same link). The agent's BGP drops packets that have
+    crossed more routers, and sends its own with TTL 255 (GTSM, RFC 5082). Without `hops` route servers may be
+    anywhere."""
 
     hops: int | None = Field(default=None, ge=1, le=254)
 
 
 class GobgpSettings(_Table):
-    """Where the PE's gobgpd listens for gRPC, used by VPLS endpoints: a socket (`unix:///path`, as gobgpd says it), or
-    `host:port`, where every user of this machine may read its keys and announce routes."""
+    """The address at which the PE's gobgpd serves gRPC for VPLS endpoints: a socket (`unix:///path`, as gobgpd writes
+    it), or `host:port`, where every user of this machine may read its keys and announce routes."""
 
     api: str = Field(default="unix:///run/weft-gobgpd/api.sock", pattern=r"^(unix:///[!-~]{1,106}|[^\s/]+:\d{1,5})$")
 
 
 class FrrSettings(_Table):
-    """FRR's directory of vty sockets and the configuration file the agent keeps; used by EVPN endpoints."""
+    """FRR's directory of vty sockets and the configuration file that the agent keeps; used by EVPN endpoints."""
 
     vty_dir: Path = Path("/run/frr")
     conf: Path = Path("/etc/frr/frr.conf")
 
 
 class IpsecSettings(_Table):
-    """Where this cloudlet's charon listens for vici, and the MTU of the way to other cloudlets, in bytes. Without this
-    table tunnels are in the clear."""
+    """The vici socket of this cloudlet's charon, and the MTU of the way to other cloudlets, in bytes. Without this
+    table tunnels are not encrypted."""
 
     vici: Path = Path("/run/charon.vici")
     path_mtu: int = Field(default=1500, ge=1400, le=65535)
 
 
 class HypervisorSettings(_Table):
-    """A hypervisor driver: `paths` are all addresses by which other cloudlets reach this one (its tunnel address if it
-    says nothing; with `[ipsec]` that alone is used), `images` the directory of shared images, `options` the driver's
-    own."""
+    """A hypervisor driver. `paths` are all addresses by which other cloudlets reach this one (none given: its tunnel
+    address, which alone is used with `[ipsec]`). `images` is the directory of shared images, and `options` are the
+    driver's own."""
 
     paths: tuple[IPvAnyAddress, ...] = Field(default=(), max_length=8)
     images: Path | None = None
@@ -56,11 +57,12 @@ class HypervisorSettings(_Table):
 
 
 class Settings(_Table):
-    """What one agent needs to know before it has asked the controller.
+    """The settings that one agent needs before it has asked the controller.
 
-    `controller` is its URL, or a list of the URLs of its replicas, in the order in which they are tried; `token_file`
-    holds the one-time enrolment token (read at the first start only), `state_dir` keeps the credential, the last
-    desired state and the leases. `identity_group` may read key and certificate below it: that of a route server here.
+    `controller` is its URL, or a list of the URLs of its replicas in the order in which the agent tries them.
+    `token_file` holds the one-time enrolment token, which only the first start reads. `state_dir` keeps the credential,
+    the last desired state and the leases. The group `identity_group` may read the key and certificate in it; a route
+    server on this machine uses that.
     """
 
     cloudlet: str = Field(min_length=1, max_length=63)
@@ -81,7 +83,7 @@ class Settings(_Table):
 
 
 def load(path: Path) -> Settings:
-    """Reads the file. Raises ConfigError, one line per wrong key."""
+    """Return the settings in the file. Raises ConfigError with one line per wrong key."""
     try:
         document = tomllib.loads(path.read_text())
     except OSError as error:

@@ -13,5 +13,5 @@ in force   a change is in force when every route server has confirmed its genera
            reported a kernel that agrees with it.
 
 Layers (arrows go one way): `api` -> `db` -> `core`; `wire` holds the messages that cross process boundaries and is
-the only part of this package that agents import. `cli` is the `weft` command and uses nothing but the REST API.
+the only part of this package that agents import. `cli` is the `weft` command and uses only the REST API.
 """

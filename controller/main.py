@@ -1,5 +1,5 @@
-"""`weft-controller`: serves the API, copies the database, makes the authority. What a command needs is imported by it
-alone: all of the controller takes seconds, and a wrong word should not."""
+"""`weft-controller`: serves the API, copies the database, makes the authority. Each command imports its own modules,
+because importing the whole controller takes seconds, which a mistyped command should not cost."""
 
 import argparse
 import asyncio
@@ -42,7 +42,7 @@ ENVIRONMENT = """environment:
 
 
 class Failure(Exception):  # noqa: N818 - it says what is
-    """A command cannot do what it should; the message is one sentence for the operator."""
+    """Raised when a command cannot do its work; the message is one sentence for the operator."""
 
 
 def _add_authority(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -117,7 +117,7 @@ def _authority(arguments: argparse.Namespace) -> str:
 
 
 def _url() -> str:
-    """The database that the settings name."""
+    """Return the database URL of the settings."""
     from controller.settings import BadSettings, read_settings
 
     try:
@@ -182,7 +182,7 @@ def _mend(arguments: argparse.Namespace) -> str:
 
 @contextmanager
 def _database() -> Iterator[None]:
-    """What is wrong with the database is said with the setting that names it."""
+    """Raise errors of the database as Failure, with the name of the setting that names the database."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from controller.core.unavailable import Unavailable
@@ -202,7 +202,7 @@ def _database() -> Iterator[None]:
 
 
 def main() -> None:
-    """Entry point."""
+    """Run `weft-controller`."""
     arguments = _parser().parse_args()
     logs.begin(logging.INFO if arguments.verbose else logging.WARNING)
     logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -30,7 +30,7 @@ from controller.wire.desired import Speaker
 @dataclass(frozen=True)
 class Region:
     """The parts that the API works with. `ended` has the reasons for which services have ended by themselves; the
-    controller is stopping then."""
+    controller stops once there is one."""
 
     settings: Settings
     fabric: Fabric
@@ -48,7 +48,8 @@ class Region:
 
     @property
     def services(self) -> tuple[Service, ...]:
-        """In the order in which they start: tables, intent, the other replicas, and what works with them."""
+        """The services in the order in which they start: tables, intent, the other replicas, and the services that need
+        them."""
         before = (self.records, self.auth, self.changes, self.replication)
         return (*before, self.agents, self.identity, self.leases, self.migration, self.route_servers)
 
@@ -63,13 +64,13 @@ class Region:
         return self.runtime.database
 
     def stop(self) -> None:
-        """Let streams end; nobody waits any longer."""
+        """End all streams and waits."""
         self.runtime.stopping.set()
         self.runtime.wakeup.ring_here()
         self.agents.registry.wake_all()
 
     def fail(self, reason: str) -> None:
-        """Stop, as a service has ended by itself."""
+        """Stop because a service has ended by itself, for `reason`."""
         self.ended.append(reason)
         self.stop()
 
@@ -105,7 +106,7 @@ def compose(settings: Settings) -> Region:
 
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Region]:
-    """Runs a region for the time of the block. Raises BadSettings, UnknownRevision and Unavailable."""
+    """Run a region for the time of the block. Raises BadSettings, UnknownRevision and Unavailable."""
     region = compose(settings)
     async with Supervisor(region.services, region.fail):
         try:

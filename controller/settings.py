@@ -1,4 +1,4 @@
-"""What a controller is told by its environment: variables named WEFT_… (WEFT_LISTEN, WEFT_ROUTE_SERVERS, …)."""
+"""The settings of a controller, from environment variables named WEFT_… (WEFT_LISTEN, WEFT_ROUTE_SERVERS, …)."""
 
 import os
 import re
@@ -28,7 +28,7 @@ _url = TypeAdapter(AnyHttpUrl)
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 BUILT_IN = "built-in"
-"""The kind of authority that a controller is by itself."""
+"""The kind of the authority that is part of the controller."""
 
 
 def _host_and_pid() -> str:
@@ -37,9 +37,9 @@ def _host_and_pid() -> str:
 
 
 class OidcSettings(BaseModel):
-    """WEFT_OIDC, as JSON. `audience`: a token is to be for one of these. `roles`: role by what the claim `role_claim`
-    has. Times in seconds: `skew` is how far clocks may be apart, `lifetime` how long a token is good at most after its
-    issue, `keep` how long known keys go on while the issuer does not answer."""
+    """WEFT_OIDC, as JSON. `audience`: a token must be for one of these. `roles` gives the role for a value of the claim
+    `role_claim`. Times are in seconds: `skew` is how far clocks may be apart, `lifetime` how long a token is good at
+    most after its issue, `keep` how long known keys stay in use while the issuer does not answer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -71,7 +71,7 @@ class OidcSettings(BaseModel):
 
 
 class RouteServerSettings(BaseModel):
-    """`address` is what PEs peer with, `control` the base URL of the control API."""
+    """`address` is the address that PEs peer with, `control` the base URL of the control API."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
     address: str
@@ -89,14 +89,14 @@ class RouteServerSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """Times are in seconds. Without `admin_token_file` the operator API is served on the unix socket only. `replica` is
-    this controller's name among those on the same database. Without `authority` no certificates are issued;
-    `authority_kind` says by whom they are. With `agent_listen` agents are served over TLS there, and with
-    `agent_tls_only` nowhere else. With `session_secret_file` BGP sessions are signed with keys derived from it, and
-    with `enrolled_only` there are none but those of cloudlets that have enrolled. `oidc` is who knows the people that
-    may call, and what they may do. `connections` may be open, `peer_connections` from one address, a request may take
-    `request_seconds` to arrive, and `caller_rate` and `stranger_rate` are requests a second (docs/operate/limits.md); 0
-    is no limit."""
+    """The settings of a controller; times are in seconds. Without `admin_token_file` the operator API is served on the
+    unix socket only. `replica` is this controller's name among those on the same database. Without `authority` no
+    certificates are issued; `authority_kind` names the kind of authority. With `agent_listen` agents are served over
+    TLS there, and with `agent_tls_only` nowhere else. With `session_secret_file` BGP sessions are signed with keys
+    derived from it. With `enrolled_only` only cloudlets that have enrolled get BGP sessions. `oidc` names the issuer of
+    users' tokens and the roles of users. `connections` is the most open connections, `peer_connections` the most from
+    one address. A request may take `request_seconds` to arrive. `caller_rate` and `stranger_rate` are requests a second
+    (docs/operate/limits.md); 0 is no limit."""
 
     model_config = SettingsConfigDict(env_prefix="WEFT_")
 
@@ -164,7 +164,7 @@ class BadSettings(Exception):  # noqa: N818 - it says what is
 
 
 def read_settings() -> Settings:
-    """The settings of the environment; raises BadSettings."""
+    """Return the settings of the environment; raises BadSettings."""
     try:
         return Settings()
     except ValidationError as error:
@@ -178,7 +178,7 @@ def read_settings() -> Settings:
 
 
 def read_token(path: Path | None, name: str) -> str | None:
-    """The token in a file, without white space around it; raises BadSettings."""
+    """Return the token in a file, without white space around it; raises BadSettings."""
     if path is None:
         return None
     try:
@@ -192,11 +192,11 @@ def read_token(path: Path | None, name: str) -> str | None:
 
 
 FEWEST_SECRET = 32
-"""Bytes of a secret that keys are derived from: of random ones, nobody finds it by trying."""
+"""Least bytes of a secret that keys are derived from. A random secret of this length cannot be found by trying."""
 
 
 def read_secret(path: Path | None, name: str) -> bytes | None:
-    """The secret in a file that nobody else may read; raises BadSettings."""
+    """Return the secret in a file that only its owner may read; raises BadSettings."""
     if (text := read_token(path, name)) is None or path is None:
         return None
     if (mode := path.stat().st_mode & 0o077) != 0:

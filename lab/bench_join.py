@@ -1,7 +1,8 @@
-"""`make bench-join`: joins and leaves, one after the other, as a user would notice them.
+"""Joins and leaves, one after the other, as a user notices them: `make bench-join`.
 
-For a VPLS pool and an EVPN pool of the demo's region: REST call to first ping across, p50 and p99, beside the round
-trip that distance alone costs; and for every leave, whether a frame of the leaver passed the core after the reply.
+For a VPLS pool and an EVPN pool of the demo's region this measures the time from the REST call to the first ping
+across, p50 and p99, and shows the round trip beside it. For every leave it checks whether a frame of the leaver passed
+the core after the reply.
 """
 
 import argparse
@@ -29,7 +30,7 @@ TOPOLOGY = ROOT / "lab/topologies/demo.yaml"
 
 @dataclass
 class Series:
-    """Joins and leaves of one endpoint, `witness` a member that stays."""
+    """Joins and leaves of one endpoint. `witness` is a member that stays."""
 
     name: str
     vcp: str
@@ -39,7 +40,7 @@ class Series:
     leaves: list[LeaveTiming] = field(default_factory=list)
 
     def summary(self) -> dict[str, object]:
-        """Figures in ms; frames counted over all leaves."""
+        """Return the figures in ms; frames are counted over all leaves."""
         first = [timing.first_reply_ms for timing in self.joins]
         rtt = statistics.median(timing.rtt_ms for timing in self.joins)
         return {
@@ -60,7 +61,7 @@ class Series:
 
 
 def measure(stage: Stage, series: Series) -> None:
-    """One join and one leave."""
+    """Measure one join and one leave."""
     region, rest = stage.region, stage.rest
     vm, device = stage.vm(series.endpoint).name, stage.device(series.endpoint).name
     witness_device, witness_vm = stage.device(series.witness).name, stage.vm(series.witness).name
@@ -75,7 +76,7 @@ def measure(stage: Stage, series: Series) -> None:
 
 
 def document(summaries: Sequence[dict[str, object]], about: str) -> str:
-    """The result as a page."""
+    """Return the result as a page."""
     lines = [
         "# Joins and leaves, measured",
         "",
@@ -96,7 +97,7 @@ def document(summaries: Sequence[dict[str, object]], about: str) -> str:
 
 
 def main() -> int:
-    """Exit codes: 0 all targets met, 1 not, 130 interrupted."""
+    """Run the benchmark. Exit codes: 0 all targets met, 1 not, 130 interrupted."""
     parser = argparse.ArgumentParser(prog="make bench-join", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="joins and leaves per flavour [100]")
     parser.add_argument("--output", type=Path, default=Path("build/bench-join.json"), help="figures as JSON")

@@ -1,7 +1,7 @@
-"""What the qemu driver's ways of moving memory cost, side by side in one run: `python -m lab.bench_qemu`.
+"""The cost of the qemu driver's ways of moving memory, side by side in one run: `python -m lab.bench_qemu`.
 
-One guest is moved to and fro between two hosts over links of one rate, its memory written all the while: one path and
-two, plain, with zstd, and with xbzrle. Times are those that the driver's caller sees.
+One guest moves to and fro between two hosts over links of one rate, and its memory is written all the time: over one
+path and two, plain, with zstd, and with xbzrle. Times are those that the driver's caller sees.
 """
 
 import argparse
@@ -31,8 +31,8 @@ WAYS: tuple[tuple[str, int, Tuning, dict[str, str]], ...] = (
 
 @dataclass(frozen=True)
 class Move:
-    """Seconds from the order to prepare until the guest runs at the destination; the pause in milliseconds, without
-    the way of the orders; bytes on the wire."""
+    """`seconds` are from the order to prepare until the guest runs at the destination. The pause is in milliseconds,
+    without the time that the orders take. `wire` is in bytes."""
 
     seconds: float
     paused_ms: float

@@ -1,5 +1,5 @@
-"""How much longer a join takes when agents are connected to another replica than the one that makes it, and what taking
-over another replica's changes costs. Real controllers and route servers, PostgreSQL, fake agents: no WAN.
+"""How much longer a join takes when agents are connected to another replica than the one that makes it, and what it
+costs to take over another replica's changes. Real controllers and route servers, PostgreSQL, fake agents: no WAN.
 
     python -m lab.bench_replicas [--joins N] [--cloudlets N]
 """
@@ -25,7 +25,7 @@ from tests.postgres import Cluster
 
 
 async def joins(replica: Replica, count: int) -> list[float]:
-    """Milliseconds until each join was in force, agents' confirmation included."""
+    """Make joins and return the milliseconds until each was in force, including the agents' confirmation."""
     took = []
     for _ in range(count):
         done = await replica.post("/vcps/blue/members", {"endpoint": "c2-lan"})
@@ -80,7 +80,7 @@ def _say(what: str, took: list[float]) -> None:
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description="What several replicas cost.")
     parser.add_argument("--joins", type=int, default=50)
     parser.add_argument("--cloudlets", type=int, default=1000)

@@ -1,4 +1,4 @@
-"""What passes an interface of a node: tcpdump, with the time of every frame."""
+"""Captures the frames on an interface of a node: tcpdump, with the time of every frame."""
 
 import re
 import signal
@@ -21,7 +21,7 @@ _LINE = re.compile(r"^(\d+\.\d+) (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Frame:
-    """`at` in seconds since the epoch, `text` as tcpdump describes it."""
+    """A captured frame: `at` is in seconds since the epoch, `text` is tcpdump's description."""
 
     at: float
     text: str
@@ -30,8 +30,8 @@ class Frame:
 class Capture:
     """tcpdump from construction (it listens when the constructor returns) until `stop`.
 
-    `expression` is pcap-filter(7); `direction` is `in`, `out` or `inout`. Frames are kept `whole`, or 256 bytes
-    of each.
+    `expression` is a pcap-filter(7); `direction` is `in`, `out` or `inout`. Frames are kept `whole`, or 256 bytes of
+    each.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Capture:
         self._directory = tempfile.TemporaryDirectory(prefix="capture-", dir=LAB)
         self.path = Path(self._directory.name) / "capture.pcap"
         argv = ["tcpdump", "-i", interface, "-n", "-s", "0" if whole else "256", "-U", "--immediate-mode", "-Z", "root"]
-        if whole:  # the kernel keeps room for the largest frame, however small it is: some 30 in the usual 2 MiB
+        if whole:  # each slot of the kernel's buffer holds the largest frame: some 30 in the usual 2 MiB
             argv += ["-B", "32768"]
         argv += ["-Q", direction, "-w", str(self.path), expression]
         self._errors = (Path(self._directory.name) / "errors").open("w+")
@@ -61,7 +61,7 @@ class Capture:
             time.sleep(0.01)
 
     def stop(self) -> list[Frame]:
-        """Ends the capture and returns its frames in the order they were seen."""
+        """End the capture and return its frames in the order in which they were seen."""
         self._end()
         shown = subprocess.run(
             ["tcpdump", "-n", "-tt", "-r", str(self.path)], capture_output=True, text=True, check=False
@@ -70,8 +70,8 @@ class Capture:
         return [Frame(float(at), text) for at, text in _LINE.findall(shown)]
 
     def frames(self) -> list[tuple[float, bytes]]:
-        """Ends the capture and returns its frames as they were on the wire, each with its time. Raises LabError if the
-        kernel had no room for some."""
+        """End the capture and return the bytes of its frames, each with its time. Raises LabError if the kernel had no
+        room for some."""
         self._end()
         said, found = self._said(), list(frames(self.path.read_bytes()))
         self.close()
@@ -81,12 +81,12 @@ class Capture:
 
     def _end(self) -> None:
         if self._process.poll() is None:
-            time.sleep(0.2)  # what has just passed is on its way to tcpdump, which leaves it when it is told to end
+            time.sleep(0.2)  # the last frames are on their way to tcpdump, which drops them at its end
             self._process.send_signal(signal.SIGINT)
             self._process.wait(10)
 
     def close(self) -> None:
-        """Ends it without looking."""
+        """End the capture without reading it."""
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()

@@ -8,14 +8,14 @@ from lab.throughput import Span
 WIDTH = 96
 BLOCKS = " ▁▂▃▄▅▆▇█"
 MARGIN = 8
-"""Columns left of the y axis, and the axis."""
+"""Columns left of the y axis, including the axis."""
 
 LEFT = 40
 """Columns left of a timeline."""
 
 
 def throughput(rates: Sequence[float], slots: Sequence[Span], seconds: float, height: int = 8) -> list[str]:
-    """Lines of at most `WIDTH` characters: Mbit/s over `seconds`, and under it the slots."""
+    """Return lines of at most `WIDTH` characters: Mbit/s over `seconds`, and the slots below."""
     width = WIDTH - MARGIN
     columns = [_mean(rates, number / width, (number + 1) / width) for number in range(width)]
     top = nice(max(columns, default=0.0))
@@ -30,7 +30,7 @@ def throughput(rates: Sequence[float], slots: Sequence[Span], seconds: float, he
 
 
 def timeline(spans: Sequence[Span]) -> list[str]:
-    """A line for each: name, when it began, how long it took, and where it lies in the whole."""
+    """Return a line for each span: its name, its beginning, its length, and its place in the whole."""
     if not spans:
         return []
     first, last = min(span.began for span in spans), max(span.ended for span in spans)
@@ -44,7 +44,7 @@ def timeline(spans: Sequence[Span]) -> list[str]:
 
 
 def nice(value: float) -> float:
-    """The next number with round quarters: what an axis may end with."""
+    """Return the next number with round quarters, for the end of an axis."""
     if value <= 1:
         return 1.0
     power = 10.0 ** floor(log10(value))
@@ -52,7 +52,7 @@ def nice(value: float) -> float:
 
 
 def _mean(values: Sequence[float], begin: float, end: float) -> float:
-    """Of the values from one share of the sequence to another; of one at least."""
+    """Return the mean of the values between two shares of the sequence, of one value at least."""
     first = min(floor(begin * len(values)), len(values) - 1)
     last = max(ceil(end * len(values)), first + 1)
     chosen = values[first:last]
@@ -60,7 +60,7 @@ def _mean(values: Sequence[float], begin: float, end: float) -> float:
 
 
 def _ruler(slots: Sequence[Span], seconds: float, width: int) -> str:
-    """Every slot from its beginning to its end, with its name in the middle."""
+    """Return a ruler with every slot from its beginning to its end, and its name in the middle."""
     cells = ["─"] * width
     place = [min(max(round(slot.began / seconds * width), 0), width - 1) for slot in slots]
     for at in place[1:]:
@@ -71,7 +71,7 @@ def _ruler(slots: Sequence[Span], seconds: float, width: int) -> str:
 
 
 def _times(seconds: float, width: int) -> str:
-    """Seconds below the ruler, at the places that they stand for."""
+    """Return the seconds below the ruler, at their places."""
     step = next((step for step in (1, 2, 5, 10, 20, 50, 100) if seconds / step <= 12), 1000)
     line = ""
     for at in range(0, int(seconds) + 1, step):

@@ -1,6 +1,6 @@
-"""Removes a lab, whatever state it is in and whoever died: processes, namespaces, sockets, records.
+"""Removes a lab from any state, whichever of its processes have died: processes, namespaces, sockets, records.
 
-What is removed is what the record names and what carries the lab's mark; nothing else, whatever it is called.
+It removes only what the record names and what carries the lab's mark, whatever the name.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from lab.underlay import parallel
 
 
 def remove(progress: Progress) -> None:
-    """The lock must be held. Raises LabError if something will not go."""
+    """Remove the lab. The caller must hold the lock. Raises LabError if something cannot be removed."""
     try:
         state = LabState.read()
     except LabError:
@@ -27,7 +27,7 @@ def remove(progress: Progress) -> None:
     namespaces = set(netns.marked())
     if state:
         namespaces |= {name for name in state.namespaces if (netns.RUN / name).exists()}
-        # The agents go first, so that none of them mends what is being taken down.
+        # The agents end first, so that none of them restores what is being removed.
         agents = [name for name in state.processes if name.endswith("-agent")]
         for names in (agents, list(state.processes)):
             stop([Process(name, state) for name in names], 3)
@@ -44,7 +44,7 @@ def remove(progress: Progress) -> None:
 
 
 def _keep_logs() -> None:
-    """Of build/lab the logs stay; tokens, credentials, databases and captures of a lab that is gone do not."""
+    """Remove from build/lab the tokens, credentials, databases and captures of a lab that is gone. Logs stay."""
     for path in sorted(LAB.rglob("*"), reverse=True):
         if path.is_dir() and not path.is_symlink():
             with contextlib.suppress(OSError):  # not empty: it holds a log
@@ -54,10 +54,10 @@ def _keep_logs() -> None:
 
 
 def _empty(namespaces: set[str]) -> None:
-    """Kills what still lives in the namespaces: clients, captures, what was started and not recorded."""
+    """Kill the processes that still live in the namespaces: clients, captures, and others that were not recorded."""
     deadline = time.monotonic() + 5
     dying: dict[int, int] = {}
-    # A process on its way out has left its namespace some time before it is gone: those are waited for as well.
+    # A process that ends leaves its namespace some time before it is gone, so this waits for such processes too.
     while pids := inhabitants(namespaces) | {pid for pid, start in dying.items() if runs(pid, start)}:
         if time.monotonic() > deadline:
             raise LabError(f"processes {', '.join(map(str, sorted(pids)))} in the lab's namespaces cannot be killed")
@@ -69,7 +69,7 @@ def _empty(namespaces: set[str]) -> None:
 
 
 def inhabitants(namespaces: set[str]) -> set[int]:
-    """Processes in any of the namespaces, found in one pass over /proc (by the namespace's inode)."""
+    """Return the processes in any of the namespaces, found in one pass over /proc (by the namespace's inode)."""
     inodes = set()
     for name in namespaces:
         with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""What a frame tells whoever reads it on the wire: VXLAN, BGP, API bytes or a machine on the move in the clear. Pure.
+"""Judges what a frame reveals on the wire: VXLAN, BGP, API bytes or a machine on the move, not encrypted. Pure.
 
-VXLAN is known by its port, BGP, the API and moves by what they say, on whatever port and wherever in a segment it
-begins. What is encrypted looks like chance, and none of these marks comes about by chance (6 bytes: once in 10^14).
-The middle of a machine's memory or disk has no marks: between those who encrypt no TCP may be seen at all.
+VXLAN is known by its port. BGP, the API and moves are known by their contents, on any port and anywhere in a segment.
+Encrypted bytes look random, and none of these marks occurs by chance (6 bytes: once in 10^14). The middle of a
+machine's memory or disk has no marks, so between hosts that encrypt no TCP at all may be seen.
 """
 
 import ipaddress
@@ -35,7 +35,7 @@ class TrafficKind(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Leak:
-    """Something in the clear, from one IP address to another."""
+    """Unencrypted traffic from one IP address to another."""
 
     kind: TrafficKind
     source: str
@@ -43,8 +43,8 @@ class Leak:
 
 
 def judge(frame: bytes, silent: Set[str] = frozenset()) -> Leak | None:
-    """What an Ethernet frame tells; None if it is nothing of these. Between the IP addresses `silent` any TCP is told,
-    also what carries nothing."""
+    """Return the leak in an Ethernet frame, or None if there is none. Between the IP addresses `silent` any TCP is a
+    leak, even without data."""
     kind, packet = frame[12:14], frame[14:]
     if kind == b"\x08\x00" and len(packet) >= 20:
         ends, protocol = (packet[12:16], packet[16:20]), packet[9]
@@ -62,7 +62,7 @@ def judge(frame: bytes, silent: Set[str] = frozenset()) -> Leak | None:
 
 
 def _said(protocol: int, first: bool, body: bytes) -> TrafficKind | None:
-    """`first` is false for later fragments, which have no ports."""
+    """Return the kind of traffic. `first` is false for later fragments, which have no ports."""
     if protocol == _UDP and first and int.from_bytes(body[2:4]) == VXLAN_PORT:
         return TrafficKind.VXLAN
     if _BGP in body:

@@ -1,4 +1,4 @@
-"""`weft-lab`: a whole region in network namespaces on this machine."""
+"""The `weft-lab` command: a whole region in network namespaces on this machine."""
 
 import os
 import sys
@@ -34,7 +34,7 @@ COLUMNS = [
 
 @app.callback()
 def options(output: Format = None, color: Colours = None) -> None:
-    """Options that hold for every command; they may also stand after it."""
+    """Set the options that hold for every command; they may also stand after it."""
     begin()
     set_session(None, output, color)
 
@@ -58,7 +58,7 @@ def up(
 
 @app.verb("status", "weft-lab status")
 def status() -> None:
-    """What runs in the lab. Ends with 1 when the lab is not up or a daemon of it has stopped."""
+    """Show the daemons of the lab. Exits with 1 when the lab is not up or one of its daemons has stopped."""
     found = _running()
     summary, daemons = found.summary(), found.status()
     stopped = [plain(row["name"]) for row in daemons if row.get("state") != "running"]
@@ -78,7 +78,7 @@ def status() -> None:
 
 @app.verb("down", "weft-lab down")
 def down() -> None:
-    """Remove whatever lab there is. Works from any state; only logs stay, below build/lab."""
+    """Remove the lab, if there is one. Works from any state; only logs stay, below build/lab."""
     region = _lab()
     try:
         region.remove(_progress)
@@ -97,7 +97,7 @@ def execute(
     ],
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
 ) -> None:
-    """Run a command in a node's network namespace; ends with the command's own exit code."""
+    """Run a command in a node's network namespace and exit with the command's own exit code."""
     _lab()
     from lab import netns
 
@@ -114,7 +114,7 @@ def execute(
 
 
 def _lab() -> type[Region]:
-    """The lab's code, for root only."""
+    """Return the lab's code, for root only."""
     if os.geteuid() != 0:
         raise Failure("the lab makes network namespaces, and only root may: run it with sudo")
     return Region
@@ -132,10 +132,10 @@ def _running() -> Region:
 
 
 def _progress(line: str) -> None:
-    """To standard error in JSON mode, where standard output is for programs."""
+    """Print a line, in JSON mode to standard error, because standard output is then for programs."""
     print(line, file=sys.stderr if session.json else sys.stdout, flush=True)
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the command line."""
     sys.exit(run_program(app, "weft-lab", sys.argv[1:]))

@@ -1,4 +1,5 @@
-"""The daemons of a region: their command lines, their environment and the files they read. Starts nothing itself."""
+"""The daemons of a region: their command lines, their environment and the files that they read. This module starts
+nothing."""
 
 import json
 import os
@@ -26,7 +27,7 @@ def relay(arguments: list[str]) -> dict[str, Record]:
 
 
 def route_servers(topology: Topology, plan: Plan) -> dict[str, Record]:
-    """Both route servers; makes the token that they share with the controller."""
+    """Return both route servers. Make the token that they share with the controller."""
     secret(_control_token())
     return {
         name: _record(
@@ -49,7 +50,8 @@ def route_servers(topology: Topology, plan: Plan) -> dict[str, Record]:
 
 
 def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
-    """The controller on its node, with SQLite and its authority below build/, and its socket in /run/weft-lab."""
+    """Return the controller on its node, with SQLite and its authority below build/, and its socket in
+    /run/weft-lab."""
     directory = _directory("controller")
     servers = [
         {
@@ -78,10 +80,11 @@ def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
 
 
 def speakers(cloudlet: Cloudlet) -> dict[str, Record]:
-    """The PE's daemons: gobgpd, or FRR's zebra and bgpd. They know nothing yet; the agent configures them."""
+    """Return the PE's daemons: gobgpd, or FRR's zebra and bgpd. They start without configuration; the agent configures
+    them."""
     if cloudlet.pe == "vpls":
         socket = gobgp_socket(cloudlet)
-        # What one that was killed has left would keep the next from starting.
+        # A socket that a killed gobgpd has left would keep the next one from starting.
         argv = ["sh", "-c", 'umask 077 && rm -f "$0" && exec "$@"', str(socket), str(BIN / "gobgpd")]
         argv += ["--api-hosts", f"unix://{socket}", "--log-level", "warn", "--pprof-disable", "--metrics-path="]
         return {f"{cloudlet.name}-gobgpd": _record(cloudlet.name, "gobgpd", argv)}
@@ -102,12 +105,12 @@ def speakers(cloudlet: Cloudlet) -> dict[str, Record]:
 
 
 def charon(cloudlet: Cloudlet) -> dict[str, Record]:
-    """The cloudlet's charon, with a /run of its own: where its pid file is was settled when it was built."""
+    """Return the cloudlet's charon, which gets its own /run because the path of its pid file is fixed at build time."""
     directory = _directory(cloudlet.name)
     run, conf = directory / "run", directory / "strongswan.conf"
     run.mkdir(exist_ok=True)
     conf.write_text(configuration(vici(cloudlet), kernel_esp(), directory / "charon.log"))
-    # What one that was killed has left would keep the next from starting.
+    # Files that a killed charon has left would keep the next one from starting.
     private = 'mount --bind "$0" /run && rm -f /run/charon.pid "$1" && exec chrt --rr 1 "$2"'
     argv = ["sh", "-c", private, str(run), str(vici(cloudlet)), str(CHARON)]
     environment = {"STRONGSWAN_CONF": str(conf)}
@@ -115,17 +118,17 @@ def charon(cloudlet: Cloudlet) -> dict[str, Record]:
 
 
 def gobgp_socket(cloudlet: Cloudlet) -> Path:
-    """Where its gobgpd listens for its agent."""
+    """Return the socket on which the cloudlet's gobgpd listens for its agent."""
     return _directory(cloudlet.name) / "gobgpd.sock"
 
 
 def vici(cloudlet: Cloudlet) -> Path:
-    """Where its charon listens for its agent."""
+    """Return the socket on which the cloudlet's charon listens for its agent."""
     return LAB / cloudlet.name / "charon.vici"
 
 
 def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Record]:
-    """The cloudlet's agent; writes the configuration file it reads."""
+    """Return the cloudlet's agent. Write the configuration file that it reads."""
     directory = _directory(cloudlet.name)
     run = frr_directory(cloudlet.name)
     text = [
@@ -150,7 +153,7 @@ def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Recor
 
 
 def dhcp_client(node: str, client_id: str | None) -> Record:
-    """A device's or VM's DHCP client on its eth0, which goes on renewing."""
+    """Return the DHCP client of a device or VM on its eth0, which goes on renewing."""
     lease_file(node).parent.mkdir(parents=True, exist_ok=True)
     lease_file(node).unlink(missing_ok=True)
     argv = ["udhcpc", "-f", "-i", "eth0", "-s", str(ROOT / "lab" / "udhcpc.script"), "-t", "20", "-T", "1", "-A", "1"]
@@ -159,7 +162,7 @@ def dhcp_client(node: str, client_id: str | None) -> Record:
 
 
 def dhcp6_client(node: str) -> Record:
-    """A device's or VM's DHCPv6 client on its eth0, which goes on renewing. It is known by its MAC."""
+    """Return the DHCPv6 client of a device or VM on its eth0, which goes on renewing. Its identity is its MAC."""
     file = lease_file(node, 6)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.unlink(missing_ok=True)
@@ -174,7 +177,7 @@ def frr_directory(node: str) -> Path:
 
 
 def make_frr_directory(cloudlet: Cloudlet) -> None:
-    """FRR gives up root before it opens its sockets, so their directory is its user's."""
+    """Make FRR's directory. It belongs to FRR's user, because FRR gives up root before it opens its sockets."""
     run = frr_directory(cloudlet.name)
     run.mkdir(parents=True, exist_ok=True)
     for daemon in ("zebra", "bgpd"):
@@ -192,7 +195,7 @@ def lease_file(node: str, family: int = 4) -> Path:
 
 
 def secret(path: Path, value: str | None = None) -> None:
-    """Writes a secret (a new random one unless given) that root alone may read."""
+    """Write a secret (a new random one unless given) that only root may read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -200,13 +203,13 @@ def secret(path: Path, value: str | None = None) -> None:
 
 
 def missing() -> list[str]:
-    """What has to be built or installed before a region can run."""
+    """Return the files that have to be built or installed before a region can run."""
     wanted = [BIN / "weft-routeserver", BIN / "gobgpd", BIN / "wanrelay", FRR / "zebra", FRR / "bgpd"]
     return [str(path) for path in wanted if not path.is_file()]
 
 
 def _control(topology: Topology, plan: Plan, name: str) -> str:
-    """A route server's control API: over TLS where its host enrols."""
+    """Return the URL of a route server's control API: over TLS if its host enrols."""
     return f"{'https' if topology.ipsec else 'http'}://{plan.loopbacks[name]}:{CONTROL_PORT}"
 
 

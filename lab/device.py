@@ -1,12 +1,13 @@
-"""A mobile device's own path manager, for LANs that no tunnel makes one: `python -m lab.device LOCAL REMOTE [SECONDS]`.
+"""A mobile device's own path manager, for LANs that no tunnel connects: `python -m lab.device LOCAL REMOTE [SECONDS]`.
 
-Where the VM's old address cannot be reached any more, nobody can tell the device the new one (ADD_ADDR needs a path).
-But the device can compute it, its own plus one, and join by itself: break before make. Needs `net.mptcp.pm_type=1` in
-the device from before its connections began, as the kernel's path manager joins what it was told of only.
+If nothing reaches the VM's old address any more, nobody can tell the device the new one (ADD_ADDR needs a path). But
+the device can compute it, its own address plus one, and join by itself: break before make. This needs
+`net.mptcp.pm_type=1` in the device before its connections begin, because the kernel's path manager joins only addresses
+that it was told.
 
-Every connection gets a subflow from LOCAL to REMOTE, at the port that it has now; the others go. Ends when all have
-one. So a device has a single path at a time: REMOTE is the VM as before when it walks, and its next address when the VM
-follows.
+Every connection gets a subflow from LOCAL to REMOTE, at its present port; its other subflows are closed. The program
+ends when all connections have one. So a device has a single path at a time: REMOTE is the VM's old address when the
+device walks, and its next address when the VM follows.
 """
 
 import errno
@@ -30,7 +31,7 @@ _AGAIN = 0.3  # seconds between tries: a handshake takes less
 
 @dataclass(frozen=True)
 class Subflow:
-    """One that is established. `token` is its connection's at the device."""
+    """An established subflow. `token` is its connection's at the device."""
 
     token: int
     local: tuple[str, int]
@@ -41,7 +42,7 @@ class Subflow:
 
 
 class PathManager:
-    """Generic netlink to the kernel's, in the network namespace of this process. Raises OSError."""
+    """The kernel's path manager in the network namespace of this process, by generic netlink. Raises OSError."""
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _GENERIC)
@@ -53,12 +54,12 @@ class PathManager:
         self._socket.close()
 
     def create(self, token: int, local: str, remote: tuple[str, int]) -> None:
-        """Asks for a subflow: that the kernel has begun to, not that there is one."""
+        """Ask for a subflow. On return the kernel has begun to make it; it is not established yet."""
         ends = _attribute(_LOCAL, _end(local, number=_ADDRESS_ID)) + _attribute(_REMOTE, _end(*remote))
         self._ask(self._family, _CREATE, 1, _attribute(_TOKEN, struct.pack("=I", token)) + ends)
 
     def destroy(self, subflow: Subflow) -> None:
-        """Closes one."""
+        """Close a subflow."""
         ends = _attribute(_LOCAL, _end(*subflow.local)) + _attribute(_REMOTE, _end(*subflow.remote))
         self._ask(self._family, _DESTROY, 1, _attribute(_TOKEN, struct.pack("=I", subflow.token)) + ends)
 
@@ -77,7 +78,7 @@ class PathManager:
 
 
 def take_along(local: str, remote: str, seconds: float) -> int:
-    """How many connections have moved. Raises TimeoutError if some have not in time."""
+    """Move all connections and return their number. Raises TimeoutError if some have not moved in time."""
     deadline = time.monotonic() + seconds
     manager = PathManager()
     try:
@@ -89,7 +90,7 @@ def take_along(local: str, remote: str, seconds: float) -> int:
                 break
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{len(missing)} connections have not joined {remote} in {seconds:g} s")
-            if not _answers(remote):  # a SYN that is lost is sent again after a second: wait for who may answer it
+            if not _answers(remote):  # a lost SYN is sent again after a second: wait for an answer first
                 continue
             for token, port in missing:
                 manager.create(token, local, (remote, port))
@@ -103,7 +104,7 @@ def take_along(local: str, remote: str, seconds: float) -> int:
 
 
 def _connections() -> list[tuple[int, int]]:
-    """Token and remote port of each connection over Multipath TCP."""
+    """Return the token and the remote port of each connection over Multipath TCP."""
     return [
         (int(token, 16), remote[1]) for _, remote, token in _sockets(_output("ss", "-HOMni", "state", "established"))
     ]
@@ -118,7 +119,7 @@ def _subflows() -> list[Subflow]:
 
 
 def _sockets(said: str) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
-    """The two ends of each line of `ss` that has a token, and its token or tokens."""
+    """Yield, for each line of `ss` that has a token, the two ends and its token or tokens."""
     for line in said.splitlines():
         words = line.split()
         ends = [
@@ -139,7 +140,7 @@ def _output(*words: str) -> str:
 
 
 def _end(address: str, port: int | None = None, number: int | None = None) -> bytes:
-    """An address as the path manager takes it."""
+    """Return an address as the path manager takes it."""
     ip = ip_address(address)
     family, kind = (socket.AF_INET, _ADDRESS4) if ip.version == 4 else (socket.AF_INET6, _ADDRESS6)
     attributes = _attribute(_FAMILY, struct.pack("=H", family)) + _attribute(kind, ip.packed)
@@ -159,7 +160,7 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def main() -> int:
-    """Exit code 1 if a connection was left behind."""
+    """Run the program. Exit code 1 if a connection was left behind."""
     try:
         count = take_along(sys.argv[1], sys.argv[2], float(sys.argv[3]) if len(sys.argv) > 3 else 30.0)
     except (OSError, TimeoutError) as error:

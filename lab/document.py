@@ -1,4 +1,5 @@
-"""YAML documents that know where each value stands, checked against a JSON Schema. A door to jsonschema.
+"""YAML documents that know where each value stands, checked against a JSON Schema. No other module of the lab imports
+jsonschema.
 
 Every complaint has the form `file:line:column: what is wrong (hint)`.
 """
@@ -20,7 +21,8 @@ Where = Sequence[str | int]
 
 
 class Document:
-    """A parsed YAML file, read as a policy is. `value` is plain dicts and lists; `error` names a place in it."""
+    """A YAML file, parsed in the same way as a policy. `value` is plain dicts and lists; `error` names a place in
+    it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,12 +37,12 @@ class Document:
         self.value: Any = self._read.data
 
     def error(self, where: Where, message: str, hint: str = "", *, key: bool = False) -> LabError:
-        """`where` is the path of keys and indexes to the value (`key=True`: to its key) that is wrong."""
+        """Return an error. `where` is the path of keys and indexes to the wrong value (`key=True`: to its key)."""
         line, column = self._position(where, key)
         return LabError(f"{self.path}:{line}:{column}: {message}", hint)
 
     def validate(self, schema: Path) -> None:
-        """Raises the first complaint in the order of the file."""
+        """Raise the first complaint in the order of the file."""
         found = Draft202012Validator(json.loads(schema.read_text())).iter_errors(self.value)
         errors = [self._complaint(error) for error in found]
         if errors:

@@ -1,4 +1,5 @@
-"""How a region's cloudlets come in: invited, their agents started, their LANs and devices told of, over REST."""
+"""The enrolment of a region's cloudlets over REST: invites them, starts their agents, and registers their LANs and
+devices."""
 
 import functools
 
@@ -11,9 +12,10 @@ from lab.watch import Watch
 
 
 def enrol(topology: Topology, plan: Plan, watch: Watch, progress: Progress) -> None:
-    """Until the route servers have heard of every endpoint. Raises LabError."""
+    """Enrol all cloudlets, and return when the route servers have received routes of every endpoint. Raises
+    LabError."""
     cloudlets = topology.cloudlets
-    members = [*hosts(topology, plan), *cloudlets]  # hosts first: so there is never BGP in the clear
+    members = [*hosts(topology, plan), *cloudlets]  # hosts first, so that BGP is never unencrypted
     servers = f" and {len(members) - len(cloudlets)} hosts of route servers" if len(members) > len(cloudlets) else ""
     progress(f"enrolling {len(cloudlets)} cloudlets{servers}")
     with Rest() as rest:
@@ -35,7 +37,7 @@ def enrol(topology: Topology, plan: Plan, watch: Watch, progress: Progress) -> N
 
 
 def _unannounced(topology: Topology, rest: Rest) -> list[str]:
-    """Route servers that have not heard of every endpoint of a cloudlet."""
+    """Return the route servers that have not received a route of every endpoint of a cloudlet."""
     heard = rest.announced()
     return [
         f"{server} has no session with {cloudlet.name} or not all its routes"

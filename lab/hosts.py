@@ -1,8 +1,8 @@
 """Two hosts of a driver of QEMU's machines: a network namespace each, one or two links between them, a LAN bridge on
 each.
 
-Each host's driver lives in a thread of its own that has entered the namespace, with an event loop of its own: what it
-starts and every socket that it makes is then in that namespace, as with an agent.
+Each host's driver lives in its own thread, which has entered the namespace and has its own event loop. So every process
+that it starts and every socket that it makes is in that namespace, as with an agent.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ BRIDGE = "lan1"
 
 
 class Host:
-    """A namespace and the driver in it. Calls of its methods come from any thread."""
+    """A namespace and the driver in it. Its methods can be called from any thread."""
 
     def __init__(self, site: Site, driver: Callable[[Site], Hypervisor]) -> None:
         self.name, self.state = site.cloudlet, site.state_dir
@@ -54,7 +54,7 @@ class Host:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def do(self, coroutine: Coroutine[Any, Any, T], seconds: float = 120) -> T:
-        """What it returns, or raises."""
+        """Run the coroutine, and return its result or raise its error."""
         future = self.begin(coroutine)
         try:
             return future.result(seconds)
@@ -74,7 +74,7 @@ class Host:
 
 
 async def _cancel() -> None:
-    """All other tasks of this loop, as when an agent ends."""
+    """Cancel all other tasks of this loop, as when an agent ends."""
     others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in others:
         task.cancel()
@@ -82,7 +82,7 @@ async def _cancel() -> None:
 
 
 async def last(iterator: AsyncIterator[T]) -> T:
-    """The last of what it yields."""
+    """Return the last value that the iterator yields."""
     found = None
     async for found in iterator:  # noqa: B007
         pass
@@ -91,8 +91,8 @@ async def last(iterator: AsyncIterator[T]) -> T:
 
 
 class Hosts:
-    """`one` and `two`, with a link of `rates` (Mbit/s) for each path between them, and `rtt_ms` there and back.
-    Everything is gone after close."""
+    """`one` and `two`, with a link of `rates` (Mbit/s) for each path between them, and a round trip of `rtt_ms`.
+    `close` removes everything."""
 
     driver: Callable[[Site], Hypervisor] = staticmethod(qemu)
 
@@ -151,7 +151,7 @@ class Hosts:
         return Host(site, self.driver)
 
     def options(self, number: int) -> Mapping[str, str]:
-        """What the driver needs to be told on that host alone."""
+        """Return the driver's options for that host alone."""
         return {}
 
     @property
@@ -163,23 +163,23 @@ class Hosts:
         return self._hosts[1]
 
     def restart(self, number: int) -> None:
-        """Another driver at the same place, as after a restart of the agent."""
+        """Replace the driver at that host, as a restart of the agent does."""
         self._hosts[number].close()
         self._hosts[number] = self._host(number)
 
     def cut(self, link: int = 0) -> None:
-        """Nothing comes through any more."""
+        """Cut a link: nothing comes through any more."""
         _ip(f"-n {self._names[0]} link set wan{link} down")
 
     def mend(self, link: int = 0) -> None:
         _ip(f"-n {self._names[0]} link set wan{link} up")
 
     def sent(self, link: int) -> int:
-        """Bytes from `one` over a link."""
+        """Return the bytes from `one` over a link."""
         return self._counter(self._names[0], f"wan{link}", "tx")
 
     def received(self, number: int) -> int:
-        """Packets that the bridge of a host has heard."""
+        """Return the packets that the bridge of a host has received."""
         return self._counter(self._names[number], BRIDGE, "rx", "packets")
 
     def _counter(self, name: str, device: str, way: str, what: str = "bytes") -> int:
@@ -187,11 +187,11 @@ class Hosts:
         return int(found[0]["stats64"][way][what])
 
     def endpoints(self, number: int) -> str:
-        """MPTCP's, of a host."""
+        """Return the MPTCP endpoints of a host."""
         return _ip(f"-n {self._names[number]} mptcp endpoint show")
 
     def logs(self) -> Iterable[Path]:
-        """What QEMU said of each machine, whatever became of it."""
+        """Return QEMU's log of each machine, in whatever state the machine is."""
         return self._folder.glob("*/*/log")
 
     def close(self) -> None:
@@ -209,7 +209,7 @@ class Hosts:
 
 
 def kill(path: Path) -> None:
-    """SIGKILL to the QEMU whose pid file this is."""
+    """Send SIGKILL to the QEMU whose pid file this is."""
     with suppress(OSError, ValueError):
         pid = int(path.read_text())
         if str(path).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP while a lab is built: all end it the same way, and the cleaning up is left alone."""
+"""Ctrl-C, SIGTERM and SIGHUP while a lab is built: all end it the same way, and do not interrupt the cleanup."""
 
 import contextlib
 import signal
@@ -10,9 +10,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """The first of the signals raises KeyboardInterrupt; further ones are ignored until the block is left.
+    """Let the first of the signals raise KeyboardInterrupt, and ignore further ones until the block is left.
 
-    Signals belong to the main thread: elsewhere this does nothing.
+    Signals belong to the main thread: in other threads this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

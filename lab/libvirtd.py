@@ -1,5 +1,5 @@
-"""A libvirtd in a network namespace, without systemd, networks or storage pools. Where it keeps things is compiled into
-it, so it has a mount namespace of its own, in which those places are below a short directory of ours."""
+"""A libvirtd in a network namespace, without systemd, networks or storage pools. Its paths are compiled in, so it gets
+its own mount namespace, in which those paths are below a short directory of ours."""
 
 import shutil
 import signal
@@ -17,7 +17,7 @@ from lab.hosts import Hosts
 from lab.paths import BUILD
 
 _PLACES = {"run": "/run/libvirt", "lib": "/var/lib/libvirt", "log": "/var/log/libvirt", "etc": "/etc/libvirt"}
-_CACHE = "/var/cache/libvirt"  # what a QEMU can do: found out once for all
+_CACHE = "/var/cache/libvirt"  # the capabilities of QEMU, probed once for all
 _QEMU = """\
 user = "root"
 group = "root"
@@ -34,7 +34,7 @@ _START = 60.0  # seconds, the first time with the probing of QEMU
 
 
 class Libvirtd:
-    """Of one host. `enter` runs a program in its network namespace, ours if it is empty."""
+    """The libvirtd of one host. `enter` runs a program in its network namespace, ours if it is empty."""
 
     def __init__(self, enter: Sequence[str] = ()) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="weft-lv-"))  # a socket's address is short (unix(7))
@@ -58,7 +58,8 @@ class Libvirtd:
         return self._folder / "run" / "libvirt-sock"
 
     def start(self) -> None:
-        """Again after `kill`, too: it finds its machines. Raises AssertionError with its own words."""
+        """Start libvirtd, also again after `kill`: it finds its machines. Raises AssertionError with libvirtd's own
+        words."""
         cache = BUILD / "libvirt"
         cache.mkdir(parents=True, exist_ok=True)
         binds = {str(self._folder / name): place for name, place in _PLACES.items()} | {str(cache.resolve()): _CACHE}
@@ -86,18 +87,18 @@ class Libvirtd:
         return False
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Its machines run on."""
+        """Kill libvirtd. Its machines run on."""
         if self._process is not None:
             self._process.send_signal(number)
             self._process.wait(20)
             self._process = None
 
     def logs(self) -> Iterable[Path]:
-        """A file for each machine: what QEMU said, and why it ended."""
+        """Return a file for each machine: QEMU's output, and why QEMU ended."""
         return (self._folder / "log" / "qemu").glob("*.log")
 
     def close(self) -> None:
-        """It is gone, and so is what it kept; machines are somebody else's to end."""
+        """End libvirtd and remove its files. The caller has to end its machines."""
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -1,4 +1,5 @@
-"""One lab at a time: namespaces and addresses are the machine's, so whoever builds or removes one holds this lock."""
+"""Keeps to one lab at a time: namespaces and addresses are the machine's, so a process that builds or removes a lab
+holds this lock."""
 
 import fcntl
 import os
@@ -14,9 +15,9 @@ Progress = Callable[[str], None]
 
 
 class LabLock:
-    """An advisory lock on a file that exists only while somebody holds it or waits for it.
+    """An advisory lock on a file that exists only while a process holds it or waits for it.
 
-    The kernel gives it back when the holder dies, however that happens. Not shared between threads.
+    The kernel releases it when the holder dies, however that happens. Not shared between threads.
     """
 
     def __init__(self, path: Path = LOCK) -> None:
@@ -28,7 +29,7 @@ class LabLock:
         return self._fd is not None
 
     def acquire(self, wait_seconds: float = 0, progress: Progress = lambda _: None) -> None:
-        """Raises LabError naming the holder when the lock is not free within `wait_seconds`."""
+        """Acquire the lock. Raises LabError naming the holder when the lock is not free within `wait_seconds`."""
         deadline = time.monotonic() + wait_seconds
         told = False
         while not self._try():

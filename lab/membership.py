@@ -1,5 +1,5 @@
-"""One join or leave, measured as a user would notice it: from the REST call to the first ping across, and from the
-reply to the last frame on the WAN."""
+"""One join or leave, measured as a user notices it: from the REST call to the first ping across, and from the reply to
+the last frame on the WAN."""
 
 import time
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ AFTERMATH_SECONDS = 1.5
 
 @dataclass(frozen=True)
 class JoinTiming:
-    """`first_reply_ms` from the start of the REST call to the first ping reply, `call_ms` until the call's answer;
-    `rtt_ms` is the median of the pings after it, the floor that distance sets."""
+    """`first_reply_ms` is the time from the start of the REST call to the first ping reply, `call_ms` the time until
+    the call's answer. `rtt_ms` is the median of the pings after it: distance alone costs that much."""
 
     first_reply_ms: float
     call_ms: float
@@ -27,8 +27,8 @@ class JoinTiming:
 
 @dataclass(frozen=True)
 class LeaveTiming:
-    """`last_frame_ms` is when the last frame from the leaver passed the core, relative to the reply: negative is
-    before it; None if none was seen at all. `late_frames` is how many passed after the reply."""
+    """`last_frame_ms` is when the last frame from the leaver passed the core, relative to the reply: negative is before
+    it, None if no frame was seen at all. `late_frames` is how many passed after the reply."""
 
     last_frame_ms: float | None
     late_frames: int
@@ -38,7 +38,7 @@ class LeaveTiming:
 
 
 def timed_join(region: Region, rest: Rest, vcp: str, endpoint: str, station: str, address: str) -> JoinTiming:
-    """Join `endpoint` to `vcp` while `station` pings `address` every 5 ms; not one ping may get through before."""
+    """Join `endpoint` to `vcp` while `station` pings `address` every 5 ms; no ping may get through before."""
     with region.ping(station, address, interval=0.005) as stream:
         time.sleep(0.3)
         if stream.replies():
@@ -57,8 +57,8 @@ def timed_join(region: Region, rest: Rest, vcp: str, endpoint: str, station: str
 def timed_leave(
     region: Region, rest: Rest, vcp: str, endpoint: str, station: str, address: str, leaver_vtep: str
 ) -> LeaveTiming:
-    """Take `endpoint` out of `vcp` while `station` (behind the leaver) pings `address` every 5 ms. Frames are seen
-    where they enter the core from the leaver's WAN link, so that none can pass unseen."""
+    """Take `endpoint` out of `vcp` while `station` (behind the leaver) pings `address` every 5 ms. The capture is where
+    frames enter the core from the leaver's WAN link, so that none can pass unseen."""
     expression = f"udp dst port 4789 and src host {leaver_vtep}"
     with region.capture("core", expression, interface="any", direction="in") as capture:
         with region.ping(station, address, interval=0.005) as stream:
@@ -80,7 +80,7 @@ def timed_leave(
 
 
 def confirmations(answer: dict[str, Any]) -> str:
-    """Who has confirmed a change, in one line."""
+    """Return the route servers and agents that have confirmed a change, in one line."""
     servers = ", ".join(f"{receipt['route_server']} {receipt['duration_us']} µs" for receipt in answer["route_servers"])
     agents = ", ".join(
         f"{agent['cloudlet']} {agent['after_ms']:.0f} ms" for agent in answer["agents"] if agent["confirmed"]

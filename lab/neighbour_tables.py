@@ -1,4 +1,4 @@
-"""The kernel's neighbour tables, which all namespaces of this machine share: a region's gateways and devices need more
+"""The kernel's neighbour tables, which all namespaces of this machine share. A region's gateways and devices need more
 than the kernel's default of 1,024 entries, as a cloudlet's own machine does."""
 
 from pathlib import Path
@@ -10,8 +10,8 @@ _SETTINGS = Path("/proc/sys")
 
 
 def enlarge() -> None:
-    """Have them hold as many as an agent asks for; what holds more stays, and they stay so until the machine starts
-    anew. Raises LabError where that is not allowed."""
+    """Set the tables to the sizes that an agent asks for. Larger ones stay, and the sizes last until the machine
+    restarts. Raises LabError where that is not allowed."""
     for path, least in neighbour_tables().items():
         setting = _SETTINGS / path
         try:

@@ -1,7 +1,7 @@
-"""Network namespaces, the door to iproute2 and ethtool.
+"""Network namespaces: the lab's calls of iproute2 and ethtool.
 
-Every namespace of the lab is called `weft-…` and carries the lab's mark (an alias on its `lo`), so that what the lab
-made is known from what others made even when every record is lost.
+Every namespace of the lab is called `weft-…` and carries the lab's mark (an alias on its `lo`), so that the lab's
+namespaces can be told from others even when every record is lost.
 """
 
 import json
@@ -17,7 +17,7 @@ RUN = Path("/run/netns")
 
 
 def create(names: Sequence[str]) -> None:
-    """Makes namespaces with `lo` up. None of them may exist."""
+    """Make namespaces with `lo` up. None of them may exist."""
     if taken := [name for name in names if (RUN / name).exists()]:
         raise LabError(f"network namespaces exist already: {', '.join(taken)}", "weft-lab down removes a lab's")
     _ip_batch([f"netns add {name}" for name in names])
@@ -26,14 +26,14 @@ def create(names: Sequence[str]) -> None:
 
 
 def remove(names: Iterable[str]) -> None:
-    """Removes those of the namespaces that exist, with every interface in them."""
+    """Remove those of the namespaces that exist, with every interface in them."""
     for name in names:
         if (RUN / name).exists():
             _run(["ip", "netns", "delete", name], check=False)
 
 
 def marked() -> list[str]:
-    """Every namespace that carries the lab's mark."""
+    """Return every namespace that carries the lab's mark."""
     found = []
     for path in sorted(RUN.glob(f"{PREFIX}*")) if RUN.is_dir() else []:
         answer = _run(["ip", "-j", "-n", path.name, "link", "show", "lo"], check=False)
@@ -43,26 +43,26 @@ def marked() -> list[str]:
 
 
 def pids(name: str) -> list[int]:
-    """The processes that live in a namespace."""
+    """Return the processes that live in a namespace."""
     return [int(pid) for pid in _run(["ip", "netns", "pids", name], check=False).stdout.split()]
 
 
 def command(name: str, argv: Sequence[str]) -> list[str]:
-    """The command line that runs `argv` in a namespace; the process keeps its pid."""
+    """Return the command line that runs `argv` in a namespace; the process keeps its pid."""
     return ["ip", "netns", "exec", name, *argv]
 
 
 def execute(
     name: str, argv: Sequence[str], *, stdin: str = "", timeout: float = 60, check: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a namespace to its end. Raises LabError on a timeout or, with `check`, on a failure."""
+    """Run a command in a namespace to its end. Raises LabError on a timeout or, with `check`, on a failure."""
     return _run(command(name, argv), stdin=stdin, timeout=timeout, check=check)
 
 
 def configure(name: str, *, sysctl: dict[str, str], ip: Sequence[str], plain: Sequence[str] = ()) -> None:
-    """Sets kernel parameters, then runs lines of `ip -batch`, then takes checksum offload off the interfaces `plain`.
+    """Set kernel parameters, then run lines of `ip -batch`, then switch checksum offload off on the interfaces `plain`.
 
-    Without offload a frame is on the wire as it would be on a real one: whole checksums, no super-packets.
+    Without offload a frame is on the wire as on a real one: whole checksums, no super-packets.
     """
     script = [f"echo {value} > /proc/sys/{key.replace('.', '/')}" for key, value in sysctl.items()]
     script += ["ip -batch - <<'END'", *ip, "END"]
@@ -71,17 +71,18 @@ def configure(name: str, *, sysctl: dict[str, str], ip: Sequence[str], plain: Se
 
 
 def known(sysctl: dict[str, str]) -> dict[str, str]:
-    """Those kernel parameters that this kernel has."""
+    """Return those kernel parameters that this kernel has."""
     return {key: value for key, value in sysctl.items() if Path("/proc/sys", *key.split(".")).exists()}
 
 
 def cables(pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]) -> None:
-    """Joins pairs of (namespace, interface) with veth; both ends are made in their namespaces, never outside."""
+    """Join pairs of (namespace, interface) with veth. Both ends are made in their namespaces, never outside."""
     _ip_batch([f"link add {x} netns {a} type veth peer name {y} netns {b}" for (a, x), (b, y) in pairs])
 
 
 def supports_netem() -> bool:
-    """Whether this kernel has the netem queueing discipline, tried in a namespace that is gone again at once."""
+    """Return whether this kernel has the netem queueing discipline. The test uses a namespace that is removed at
+    once."""
     name = f"{PREFIX}netem-probe"
     remove([name])
     create([name])

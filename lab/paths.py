@@ -1,4 +1,4 @@
-"""Where the lab keeps things: logs and state below `build/lab`, sockets below `/run/weft-lab` while it is up."""
+"""The lab's paths: logs and state below `build/lab`, sockets below `/run/weft-lab` while it is up."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Waiting for what takes its time, and has no event that tells when it is so."""
+"""Waits for conditions that take their time and have no event."""
 
 import asyncio
 import inspect
@@ -8,12 +8,12 @@ from collections.abc import Callable
 from lab.errors import LabError
 
 What = str | Callable[[], object]
-"""What is waited for; or a function that gives what there is instead."""
+"""The condition that is waited for, or a function that returns the actual state instead."""
 
 
 def until(done: Callable[[], object], what: What = "so", seconds: float = 30, pause: float = 0.05) -> float:
-    """Looks until it is so; returns after how many seconds. A LabError of `done` means not yet: whoever is asked is not
-    there. Raises LabError if it is not so in time."""
+    """Wait until the condition holds, and return the seconds that it took. A LabError of `done` counts as not yet: the
+    program that it asks is not there. Raises LabError if the condition does not hold in time."""
     began = time.monotonic()
     while not _so(done):
         _check(began, what, seconds)
@@ -22,7 +22,7 @@ def until(done: Callable[[], object], what: What = "so", seconds: float = 30, pa
 
 
 async def eventually(done: Callable[[], object], what: What = "so", seconds: float = 30, pause: float = 0.02) -> float:
-    """As `until`, and lets others work meanwhile; `done` may be a coroutine function."""
+    """Wait as `until` does, while other tasks go on. `done` may be a coroutine function."""
     began = time.monotonic()
     while True:
         found = _so(done)

@@ -1,4 +1,4 @@
-"""Capture files as tcpdump writes them (pcap-savefile(5)), frame by frame."""
+"""Reads capture files that tcpdump has written (pcap-savefile(5)), frame by frame."""
 
 import struct
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ _ORDERS = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}  # of the magic n
 
 
 def frames(data: bytes) -> Iterator[tuple[float, bytes]]:
-    """Each frame with its time, in seconds since the epoch; one that is cut off at the end is left out. Raises
-    LabError for a file that is something else, or of something else than Ethernet."""
+    """Yield each frame with its time, in seconds since the epoch; one that is cut off at the end is left out. Raises
+    LabError for another kind of file, or for a link type other than Ethernet."""
     if (order := _ORDERS.get(data[:4])) is None or len(data) < 24:
         raise LabError("this is no capture file with microseconds")
     (link,) = struct.unpack_from(f"{order}I", data, 20)

@@ -1,4 +1,4 @@
-"""A stream of pings from one node, with the time of every reply: what was lost, and when it began to arrive."""
+"""A stream of pings from one node, with the time of every reply: which were lost, and when the first reply came."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ _SUMMARY = re.compile(r"\b(\d{1,20}) packets transmitted, (\d{1,20}) received")
 
 @dataclass(frozen=True)
 class Reply:
-    """`at` in seconds since the epoch, `rtt_ms` as ping measured it."""
+    """A reply: `at` is in seconds since the epoch, `rtt_ms` as ping measured it."""
 
     at: float
     sequence: int
@@ -33,8 +33,8 @@ class Reply:
 
 @dataclass(frozen=True)
 class PingResult:
-    """`lost_at` is about when each request was sent, in seconds since the epoch, to which no reply came. It leaves out
-    what was still on its way when the stream was stopped."""
+    """`lost_at` is about when each request without a reply was sent, in seconds since the epoch. It leaves out requests
+    that were still on their way when the stream was stopped."""
 
     sent: int
     replies: tuple[Reply, ...]
@@ -69,13 +69,13 @@ class PingStream:
         self.node, self.address, self.interval, self._began = node, address, interval, time.time()
 
     def replies(self) -> tuple[Reply, ...]:
-        """Those that have come so far."""
+        """Return the replies that have come so far."""
         size = os.fstat(self._output.fileno()).st_size
         text = os.pread(self._output.fileno(), size, 0).decode(errors="replace")
         return tuple(Reply(float(at), int(sequence), float(rtt)) for at, sequence, rtt in _REPLY.findall(text))
 
     def wait_reply(self, after: float, seconds: float) -> Reply | None:
-        """The first reply after the time `after`; None if none comes within `seconds`."""
+        """Return the first reply after the time `after`, or None if none comes within `seconds`."""
         deadline = time.monotonic() + seconds
         while True:
             if found := next((reply for reply in self.replies() if reply.at > after), None):
@@ -85,7 +85,7 @@ class PingStream:
             time.sleep(0.005)
 
     def stop(self, grace: float = 0.5) -> PingResult:
-        """Ends the stream. Unanswered requests of the last `grace` seconds are not called lost, unless a later one was
+        """End the stream. Unanswered requests of the last `grace` seconds do not count as lost, unless a later one was
         answered."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
@@ -101,13 +101,13 @@ class PingStream:
         if not summary:
             raise LabError(f"ping {self.address} at {self.node} failed: {text.strip()[-200:]}")
         sent = int(summary[1])
-        # The WAN keeps the order: what is older than an answered request will not be answered any more.
+        # The WAN keeps the order: a request that is older than an answered one will not be answered any more.
         settled = max([sent - max(1, round(grace / self.interval)), *(reply.sequence for reply in replies)])
         return PingResult(sent, replies, tuple(self._lost(replies, settled)))
 
     def _lost(self, replies: tuple[Reply, ...], settled: int) -> Iterator[float]:
-        """When the requests up to `settled` were sent that have no reply: as long after the last answered one as there
-        are intervals between."""
+        """Yield when the requests up to `settled` without a reply were sent: by the time of the last answered request
+        before, and the number of intervals since."""
         sent = {reply.sequence: reply.at - reply.rtt_ms / 1000 for reply in replies}
         known = min(sent.items(), default=(0, self._began))
         for sequence in range(1, settled + 1):

@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Route:
-    """To a loopback by way of a neighbour, after `delay_ms` one way."""
+    """A route to a loopback through a neighbour, with `delay_ms` one way."""
 
     destination: str
     via: str
@@ -49,17 +49,17 @@ class Plan:
     routes: dict[str, tuple[Route, ...]]
 
     def delay_ms(self, a: str, b: str) -> float:
-        """One-way delay from node a to node b over the shortest path."""
+        """Return the one-way delay from node a to node b over the shortest path."""
         return next((route.delay_ms for route in self.routes[a] if route.destination == self.loopbacks[b]), 0.0)
 
     def paths(self, cloudlet: str) -> tuple[str, ...]:
-        """The addresses by which other cloudlets reach this one: its VTEP, then its ends of bypasses."""
+        """Return the addresses by which other cloudlets reach this one: its VTEP, then its ends of bypasses."""
         ends = [port for line in self.lines if line.link.bypass for port in (line.a, line.b)]
         return (self.loopbacks[cloudlet], *(port.address for port in ends if port.node == cloudlet))
 
 
 def plan(topology: Topology) -> Plan:
-    """Addresses and routes for a topology whose nodes hang together."""
+    """Return the addresses and routes for a topology whose nodes are connected."""
     infrastructure = (topology.controller, *topology.route_servers, topology.core)
     loopbacks = {name: str(INFRASTRUCTURE[k]) for k, name in enumerate(infrastructure, start=1)}
     loopbacks |= {cloudlet.name: cloudlet.vtep for cloudlet in topology.cloudlets}
@@ -77,13 +77,13 @@ def plan(topology: Topology) -> Plan:
 
 
 def hosts(topology: Topology, plan: Plan) -> list[Cloudlet]:
-    """The hosts of route servers, as they enrol: in a region that encrypts, so that BGP is encrypted as well."""
+    """Return the hosts of route servers, which enrol in a region that encrypts, so that BGP is encrypted as well."""
     names = topology.route_servers if topology.ipsec else ()
     return [Cloudlet(name, "vpls", plan.loopbacks[name], (), ()) for name in names]
 
 
 def _routes(source: str, loopbacks: dict[str, str], lines: list[Line]) -> tuple[Route, ...]:
-    """Dijkstra's shortest paths by delay, then hops, then name, so that equals are settled the same way each time."""
+    """Return Dijkstra's shortest paths by delay, then hops, then name, so that ties have the same result each time."""
     neighbours: dict[str, list[tuple[Line, Port, Port]]] = {node: [] for node in loopbacks}
     for line in lines:
         neighbours[line.a.node].append((line, line.a, line.b))

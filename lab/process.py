@@ -1,7 +1,7 @@
 """A daemon of the lab in its namespace: started, watched, killed, started again.
 
-It outlives the process that started it, and is known by pid together with start time, so that a pid that the kernel
-has given to somebody else is never touched.
+It outlives the process that started it. The lab knows it by pid and start time together, so that it never touches a pid
+that the kernel has given to another process.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from lab.state import LabState, Record, runs, start_time
 
 
 class Process:
-    """One named daemon. All its state is in the lab's record, so that another command can handle it as well."""
+    """One named daemon. Its whole state is in the lab's record, so that another command can handle it as well."""
 
     def __init__(self, name: str, state: LabState) -> None:
         self.name = name
@@ -29,7 +29,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """0 if it does not run."""
+        """The process id, or 0 if it does not run."""
         return self.record.pid if self.alive() else 0
 
     def alive(self) -> bool:
@@ -37,7 +37,7 @@ class Process:
         return runs(record.pid, record.start)
 
     def start(self) -> None:
-        """Starts it, which must not be running; the record is written before and after."""
+        """Start the daemon, which must not be running. The record is written before and after."""
         if self.alive():
             raise LabError(f"{self.name} runs already (pid {self.pid})")
         record = self.record
@@ -63,18 +63,18 @@ class Process:
         self._state.save()
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Sends a signal (SIGKILL unless told) and, if that is SIGKILL, waits until it is gone."""
+        """Send a signal (SIGKILL unless told). After SIGKILL wait until the daemon is gone."""
         if self.alive():
             _send(self.record.pid, number)
             if number == signal.SIGKILL:
                 wait_gone([self], 5)
 
     def stop(self, seconds: float = 5) -> None:
-        """SIGTERM, then SIGKILL after `seconds`."""
+        """Send SIGTERM, and SIGKILL after `seconds`."""
         stop([self], seconds)
 
     def last_words(self, lines: int = 5) -> str:
-        """The end of its log."""
+        """Return the end of its log."""
         try:
             text = Path(self.record.log).read_text(errors="replace")
         except OSError:
@@ -82,7 +82,7 @@ class Process:
         return "\n".join(text.splitlines()[-lines:])
 
     def resident_bytes(self) -> int:
-        """0 if it does not run."""
+        """Return its resident memory in bytes, or 0 if it does not run."""
         try:
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) if self.pid else 0
         except OSError:
@@ -90,7 +90,7 @@ class Process:
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def cpu_seconds(self) -> float:
-        """User and system time so far; 0 if it does not run."""
+        """Return its user and system time so far, or 0 if it does not run."""
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split() if self.pid else []
         except OSError:
@@ -99,7 +99,7 @@ class Process:
 
 
 def stop(processes: Iterable[Process], seconds: float = 5) -> None:
-    """SIGTERM to all that run, SIGKILL to those still there after `seconds`."""
+    """Send SIGTERM to all that run, and SIGKILL to those that still run after `seconds`."""
     running = [process for process in processes if process.alive()]
     for process in running:
         _send(process.record.pid, signal.SIGTERM)
@@ -109,7 +109,7 @@ def stop(processes: Iterable[Process], seconds: float = 5) -> None:
 
 
 def wait_gone(processes: Iterable[Process], seconds: float) -> list[Process]:
-    """Waits until none of them runs; returns those that still do."""
+    """Wait until none of them runs. Return those that still do."""
     deadline = time.monotonic() + seconds
     left = list(processes)
     while left and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""How the lab's programs end: a sentence for people, never a traceback."""
+"""The end of the lab's programs: one sentence for users, never a traceback."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,8 @@ from lab.errors import LabError
 
 
 def run(main: Callable[[], int]) -> NoReturn:
-    """Exits with what `main` returns; with 1 for a LabError and 130 when interrupted, each said on standard error."""
+    """Exit with the code that `main` returns, with 1 for a LabError and 130 when interrupted. Both print a line to
+    standard error."""
     try:
         sys.exit(main())
     except LabError as error:

@@ -1,4 +1,4 @@
-"""A region on this machine: built, enrolled, leased, inspected, removed. The face of the lab.
+"""A region on this machine: built, enrolled, leased, inspected, removed. This is the lab's interface.
 
 region = Region.load(Path("lab/topologies/demo.yaml"))
 region.up(print)          # or its phases apart: build, enrol, apply_policy, lease
@@ -33,8 +33,8 @@ from lab.watch import Watch
 
 
 class Region:
-    """One lab. Only one runs on a machine at a time; `lock` is held while it is built or removed, and for as long as
-    the caller wishes if he acquired it before (then `up` and `down` leave it to him)."""
+    """One lab. Only one runs on a machine at a time. `lock` is held while it is built or removed. If the caller has
+    acquired `lock` before, `up` and `down` do not release it."""
 
     def __init__(self, topology: Topology, state: LabState | None = None) -> None:
         self.topology = topology
@@ -45,14 +45,14 @@ class Region:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """The region that a topology file describes, attached to it if it is running already."""
+        """Return the region that a topology file describes, attached to it if it is running already."""
         topology = load(path)
         state = LabState.read()
         return cls(topology, state if state and state.digest == _digest(topology) else None)
 
     @classmethod
     def running(cls) -> "Region | None":
-        """The lab that is up on this machine, or half up; None if there is none."""
+        """Return the lab that is up on this machine, or half up, or None if there is none."""
         state = LabState.read()
         return cls(load(Path(state.topology)), state) if state else None
 
@@ -73,10 +73,10 @@ class Region:
 
     # -- up and down ------------------------------------------------------------------------------------------------
     def up(self, progress: Progress = print, wait_seconds: float = 0) -> None:
-        """Everything from nothing to leased addresses. On failure or Ctrl-C nothing stays behind.
+        """Build everything up to leased addresses. On failure or Ctrl-C nothing stays behind.
 
-        Says so if this very lab is up; refuses if another is; removes what a dead one has left. Waits up to
-        `wait_seconds` for somebody else's lab to be gone.
+        If this very lab is up, this only says so. It refuses if another lab is up, and removes what a dead one has
+        left. It waits up to `wait_seconds` for another lab to be gone.
         """
         with self._locked(wait_seconds, progress), interruptible():
             if self._is_up(wait_seconds, progress):
@@ -98,14 +98,14 @@ class Region:
         progress(f". {ENV}   # or: export WEFT_URL=unix://{SOCKET}; then: weft cloudlet list")
 
     def down(self, progress: Progress = print, wait_seconds: float = 60) -> None:
-        """Nothing stays but the logs below build/lab. Works from any state and as often as one likes."""
+        """Remove everything but the logs below build/lab. This works from any state and any number of times."""
         with self._locked(wait_seconds, progress):
             self._forget(progress)
 
     @contextlib.contextmanager
     def occupied(self, progress: Progress = print, wait_seconds: float = 600) -> Iterator[None]:
-        """The machine's lab for one user: waits for the lock, removes what a dead lab has left, and removes this one
-        whatever happens inside. SIGTERM and SIGHUP end it as Ctrl-C does."""
+        """Occupy the machine's lab: wait for the lock, remove what a dead lab has left, and remove this one whatever
+        happens inside. SIGTERM and SIGHUP end it as Ctrl-C does."""
         self.lock.acquire(wait_seconds, progress)
         with self.lock, interruptible():
             cleanup.remove(progress)
@@ -116,7 +116,7 @@ class Region:
 
     @staticmethod
     def remove(progress: Progress = print, wait_seconds: float = 60) -> None:
-        """`down` without a topology: whatever lab there is on this machine."""
+        """Remove the lab on this machine as `down` does, without a topology."""
         lock = LabLock()
         lock.acquire(wait_seconds, progress)
         with lock:
@@ -124,7 +124,7 @@ class Region:
 
     # -- phases -----------------------------------------------------------------------------------------------------
     def build(self, progress: Progress = print) -> None:
-        """Namespaces, WAN, route servers, controller and the PEs' daemons. Needs the lock."""
+        """Build namespaces, WAN, route servers, controller and the PEs' daemons. The caller must hold the lock."""
         self.lay(progress)
         progress(f"route servers {' and '.join(self.topology.route_servers)}, controller, PE daemons")
         self.start(daemons.route_servers(self.topology, self.plan))
@@ -139,7 +139,7 @@ class Region:
             self.watch.wait(rest.ready, 60, "the controller is not ready")
 
     def lay(self, progress: Progress = print) -> None:
-        """Namespaces, cables and the WAN, and nothing of Weft on them. Needs the lock."""
+        """Build namespaces, cables and the WAN, without anything of Weft. The caller must hold the lock."""
         if not self.lock.held:
             raise LabError("the lab's lock is not held")
         if missing := daemons.missing():
@@ -163,11 +163,12 @@ class Region:
             self.start(daemons.relay(arguments))
 
     def enrol(self, progress: Progress = print) -> None:
-        """Cloudlets, their agents, endpoints and devices, over REST, until the route servers have heard of all."""
+        """Enrol cloudlets, their agents, endpoints and devices over REST, and return when the route servers have routes
+        of all."""
         enrolment.enrol(self.topology, self.plan, self.watch, progress)
 
     def apply_policy(self, progress: Progress = print) -> None:
-        """The topology's policy, if it names one."""
+        """Apply the topology's policy, if it names one."""
         if path := self.topology.policy:
             progress(f"policy {path.name}")
             with Rest(timeout=120) as rest:
@@ -177,29 +178,29 @@ class Region:
                 raise LabError(f"policy {path.name} is not in force at {', '.join([*change['unreachable'], *late])}")
 
     def lease(self, progress: Progress = print) -> dict[str, str]:
-        """Starts the DHCP clients of every device and VM; returns their IPv4 addresses (without length) by name."""
+        """Start the DHCP clients of every device and VM; return their IPv4 addresses (without length) by name."""
         stations.lease(self.topology, self.watch, self.state, progress)
         return self.state.leases
 
     def boot(self, progress: Progress = print, seconds: float = 120) -> dict[str, str]:
-        """Adds and starts the VMs that really boot; returns their addresses (without length) by name."""
+        """Add and start the VMs that really boot; return their addresses (without length) by name."""
         return stations.boot(self.topology, self.watch, progress, seconds)
 
-    # -- what a demo or a test asks ---------------------------------------------------------------------------------
+    # -- for demos and tests ----------------------------------------------------------------------------------------
     def address(self, station: str) -> str:
-        """The leased address of a device or VM."""
+        """Return the leased address of a device or VM."""
         if station not in self.state.leases:
             raise LabError(f"{station} has no lease", f"known: {', '.join(self.state.leases) or 'none'}")
         return self.state.leases[station]
 
     def address6(self, station: str) -> str:
-        """The leased IPv6 address of a device or VM on a LAN that has IPv6."""
+        """Return the leased IPv6 address of a device or VM on a LAN that has IPv6."""
         if station not in self.state.leases6:
             raise LabError(f"{station} has no IPv6 lease", f"known: {', '.join(self.state.leases6) or 'none'}")
         return self.state.leases6[station]
 
     def node(self, name: str) -> str:
-        """The node that a cloudlet, device, VM or other part of the lab is; its namespace is `weft-{node}`."""
+        """Return the node that a cloudlet, device, VM or other part of the lab is; its namespace is `weft-{node}`."""
         bare = name.removeprefix(netns.PREFIX)
         for cloudlet, station in self.topology.stations:
             if bare == station.name:
@@ -216,23 +217,23 @@ class Region:
     def execute(
         self, name: str, argv: Sequence[str], *, stdin: str = "", timeout: float = 60, check: bool = False
     ) -> "subprocess.CompletedProcess[str]":
-        """Runs a command in a node's namespace to its end."""
+        """Run a command in a node's namespace to its end."""
         return netns.execute(self.namespace(name), argv, stdin=stdin, timeout=timeout, check=check)
 
     def ping(self, name: str, address: str, interval: float = 0.05, size: int = 56) -> PingStream:
-        """A stream of pings from a device, VM or cloudlet."""
+        """Start a stream of pings from a device, VM or cloudlet."""
         return PingStream(self.node(name), address, interval, size)
 
     def capture(self, name: str, expression: str, interface: str = "wan0", direction: str = "inout") -> Capture:
-        """What passes an interface of a node (a cloudlet's first WAN interface unless told)."""
+        """Start a capture on an interface of a node (a cloudlet's first WAN interface unless told)."""
         return Capture(self.node(name), interface, expression, direction)
 
     def status(self) -> list[dict[str, Any]]:
-        """One row per daemon: name, node, state, pid, resident_bytes, cpu_seconds, log."""
+        """Return one row per daemon: name, node, state, pid, resident_bytes, cpu_seconds, log."""
         return self.watch.rows()
 
     def summary(self) -> dict[str, Any]:
-        """Topology, phase, WAN emulator and leases of the lab."""
+        """Return topology, phase, WAN emulator and leases of the lab."""
         state = self.state
         return {
             "topology": state.topology,
@@ -245,7 +246,7 @@ class Region:
 
     # -- inside -----------------------------------------------------------------------------------------------------
     def start(self, records: dict[str, Record]) -> None:
-        """Starts processes of the lab, which end with it."""
+        """Start processes of the lab, which end with it."""
         self.watch.start(records)
 
     def _is_up(self, wait_seconds: float, progress: Progress) -> bool:

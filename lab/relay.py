@@ -1,4 +1,4 @@
-"""A WAN between namespaces of a benchmark's own: the lab's relay in a third one, with a rate and a round trip."""
+"""A WAN between a benchmark's own namespaces: the lab's relay in a third namespace, with a rate and a round trip."""
 
 import subprocess
 from contextlib import suppress
@@ -6,15 +6,15 @@ from contextlib import suppress
 from lab.paths import BIN
 
 LIMIT = 1000
-"""Packets of FULL octets that wait for a line at most: 34 ms of them at 350 Mbit/s."""
+"""Most packets of FULL octets that wait for a line: 34 ms of them at 350 Mbit/s."""
 
 FULL = 1500
 FASTEST = 10_000.0
-"""Mbit/s of a line without a rate, as far as room for packets goes."""
+"""Mbit/s that a line without a rate counts as when its room for packets is computed."""
 
 
 class Relay:
-    """Lines are laid first, then it starts. Everything of it is gone after close."""
+    """The relay. Lines are laid first, then it starts. `close` removes everything."""
 
     def __init__(self, namespace: str, rtt_ms: float) -> None:
         self._namespace, self._rtt = namespace, rtt_ms
@@ -23,12 +23,12 @@ class Relay:
         self._ip("netns", "add", namespace)
 
     def lay(self, one: str, device: str, other: str, other_device: str, mbit: float) -> None:
-        """A line between devices that are made in two namespaces, up at both ends."""
+        """Lay a line between devices that are made in two namespaces, up at both ends."""
         inner = [f"{device}-{side}" for side in "ab"]
         for end, name, own in zip((one, other), (device, other_device), inner, strict=True):
             self._ip("-n", end, "link", "add", name, "type", "veth", "peer", "name", own, "netns", self._namespace)
             for space, interface in ((end, name), (self._namespace, own)):
-                off = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")  # it has no room for larger than a frame
+                off = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")  # it has room for single frames only
                 self._ip("netns", "exec", space, "ethtool", "-K", interface, *off)
                 self._ip("-n", space, "link", "set", interface, "up")
         self._lines.append(f"{device},{','.join(inner)},{self._rtt * 500:.0f},0,0,{mbit * 1000:.0f},{self._room(mbit)}")
@@ -38,7 +38,8 @@ class Relay:
         self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
 
     def _room(self, mbit: float) -> int:
-        """Packets that the relay has to hold: those that wait, and those that are on their way, half a round trip."""
+        """Return the number of packets that the relay has to hold: those that wait, and those on their way for half a
+        round trip."""
         return LIMIT + round((mbit or FASTEST) * 1e6 / 8 / FULL * self._rtt / 2000)
 
     def close(self) -> None:

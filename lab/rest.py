@@ -1,4 +1,4 @@
-"""The lab as an operator: it enrols its cloudlets, endpoints and devices over the controller's REST API."""
+"""The lab as an operator: enrols its cloudlets, endpoints and devices over the controller's REST API."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 class _Transport(httpx.HTTPTransport):
-    """Asks whether anybody listens first: httpx leaks its socket when nobody does, and controllers are killed here."""
+    """Checks first whether anybody listens: httpx leaks its socket when nobody does, and the lab kills controllers."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         with socket.socket(socket.AF_UNIX) as probe:
@@ -37,7 +37,7 @@ class Rest:
         return self._call("GET", path, params=query)
 
     def items(self, path: str, **query: str) -> list[Json]:
-        """All items of a list, page after page."""
+        """Return all items of a list, page after page."""
         found: list[Json] = []
         while True:
             page = self.get(path, **query)
@@ -53,19 +53,19 @@ class Rest:
         return self._call("DELETE", path, params=query)
 
     def ready(self) -> bool:
-        """Whether the controller answers and says it is ready."""
+        """Return whether the controller answers and says that it is ready."""
         try:
             return self.http.get("/readyz").status_code == 200
         except httpx.HTTPError:
             return False
 
     def invite(self, cloudlet: Cloudlet) -> str:
-        """Creates a cloudlet; returns its one-time token."""
+        """Create a cloudlet, and return its one-time token."""
         body = {"name": cloudlet.name, "pe": cloudlet.pe, "vtep": cloudlet.vtep}
         return str(self.post("/cloudlets", body)["token"])
 
     def connected(self, cloudlet: Cloudlet) -> bool:
-        """Whether a cloudlet is active and its agent keeps its stream open."""
+        """Return whether a cloudlet is active and its agent keeps its stream open."""
         found = self.get(f"/cloudlets/{cloudlet.name}")
         return found["state"] == "active" and bool(found["agent"] and found["agent"]["connected"])
 
@@ -79,7 +79,7 @@ class Rest:
         self.post("/endpoints", body)
 
     def register(self, topology: Topology, device: Station) -> None:
-        """Registers a device together with the VM that works for it, if it has one."""
+        """Register a device together with the VM that works for it, if it has one."""
         body: Json = {"name": device.name, **device.identity}
         for _, station in topology.stations:
             if station.works_for == device.name:
@@ -87,7 +87,7 @@ class Rest:
         self.post("/devices", body)
 
     def add_machine(self, machine: Machine) -> None:
-        """Registers a VM that boots, and starts it."""
+        """Register a VM that boots, and start it."""
         disk = {"base": "lab", "bytes": machine.disk} if machine.disk else None
         self.post(
             "/vms",
@@ -105,7 +105,7 @@ class Rest:
         self.post(f"/vms/{machine.name}/start")
 
     def announced(self) -> dict[tuple[str, str], int]:
-        """How many routes each established BGP session, by (route server, peer), has brought."""
+        """Return how many routes each established BGP session, by (route server, peer), has brought."""
         return {
             (server["name"], session["peer"]): int(session["prefixes_in"])
             for server in self.get("/route-servers")["items"]
@@ -114,8 +114,8 @@ class Rest:
         }
 
     def announces(self, heard: Mapping[tuple[str, str], int]) -> bool:
-        """Whether each of these sessions is there and has brought as many routes. It may be more: EVPN PEs announce an
-        address once somebody speaks from it."""
+        """Return whether each of these sessions is there and has brought as many routes. There may be more: EVPN PEs
+        announce an address once a device speaks from it."""
         now = self.announced()
         return all(now.get(session, -1) >= routes for session, routes in heard.items())
 
@@ -138,7 +138,7 @@ class Rest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Ctrl-C may have come while the client's lock was being taken, and then closing would wait for it for ever.
+        # If Ctrl-C came while the client acquired its lock, `close` would wait for that lock for ever.
         if kind is None or issubclass(kind, Exception):
             self.http.close()
 

@@ -1,6 +1,6 @@
-"""`make soak-move`: one VM moves to and fro under load, over and over: a stream over MPTCP of which every byte is
-checked, memory and a disk that are written all the while. After every move both are checked, and what the move has left
-at either cloudlet and of addresses (`faults/census.py`)."""
+"""`make soak-move`: one VM moves to and fro under load, over and over. Every byte of a stream over MPTCP is checked,
+and memory and a disk are written all the time. After every move this checks both, and what the move has left behind at
+either cloudlet and of addresses (`faults/census.py`)."""
 
 import argparse
 import json
@@ -30,19 +30,19 @@ DOWN, UP = 1_000_000, 200_000
 
 WRITTEN = {"memory": ("start", "mib=32", "rate=2"), "disk": ("start", "mib=8", "rate=1")}
 RTT_MS = 20.0
-"""Between the two cloudlets."""
+"""Milliseconds of the round trip between the two cloudlets."""
 
 LEARNING = 5
 """Moves after which a prediction rests on past ones."""
 
 SETTLED = 10.0
-"""Seconds after a move in which both agents have looked at their machines and told of their leases."""
+"""Seconds after a move within which both agents have checked their machines and reported their leases."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One move. Times in seconds, `paused_ms` by the hypervisor's account, `stall_ms` the longest time without a byte
-    at the device while the move went on."""
+    """One move. Times are in seconds, `paused_ms` is the hypervisor's figure, and `stall_ms` is the longest time
+    without a byte at the device during the move."""
 
     name: str
     state: str
@@ -54,8 +54,8 @@ class Turn:
 
 
 def main() -> int:
-    """Exit code 1: a connection or a byte was lost, an address or something else left over, a move did not end well, or
-    the application had to wait for longer than it may."""
+    """Run the soak test. Exit code 1: a connection or a byte was lost, an address or something else was left behind, a
+    move did not end well, or the application had to wait too long."""
     parser = argparse.ArgumentParser(prog="make soak-move", description=__doc__)
     parser.add_argument("--moves", type=int, default=100, help="how many, one after the other [100]")
     parser.add_argument("--output", type=Path, default=Path("build/soak-move.json"), help="figures as JSON")
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def soak(region: Region, rest: Rest, moves: int) -> tuple[list[Turn], work.StreamVerdict, list[str]]:
-    """The moves, how the connection fared, and what was found wrong on the way."""
+    """Make the moves. Return them, the verdict on the connection, and the errors on the way."""
     wrong: list[str] = []
     before = census.take(region, rest)
     region.execute("m1", ["ip", "mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"], check=True)
@@ -116,7 +116,7 @@ def _moved(rest: Rest, endpoint: str) -> Json:
 
 
 def _left(region: Region, rest: Rest, before: census.Census, move: Json) -> list[str]:
-    """What a move has left that must not be there, `SETTLED` seconds after it at the latest."""
+    """Return what a move has left behind that must not be there, at the latest `SETTLED` seconds after the move."""
     deadline = time.monotonic() + SETTLED
     while True:
         now = census.take(region, rest, move["name"])
@@ -134,7 +134,7 @@ def _turn(move: Json, vm: Json, series: Series, began: float) -> Turn:
 
 
 def summary(turns: Sequence[Turn], verdict: work.StreamVerdict, wrong: Sequence[str]) -> dict[str, Any]:
-    """What is to be said of it all."""
+    """Return the summary of the run."""
     beyond = [max(turn.stall_ms - turn.paused_ms, 0.0) for turn in turns]
     alternate = all(turn.serving == "ba"[number % 2] for number, turn in enumerate(turns))
     done = sum(turn.state == "done" and not turn.reason for turn in turns)
@@ -158,9 +158,9 @@ def summary(turns: Sequence[Turn], verdict: work.StreamVerdict, wrong: Sequence[
 
 
 def predicted(profiles: Sequence[Json]) -> dict[str, Any]:
-    """How far off the predictions of the moves were, as parts of the time that copying took: the model's alone, and as
-    it was told, which is the model's corrected by the moves before. The first moves, before which there were none to
-    learn from, are not counted."""
+    """Return how far off the predictions of the moves were, as parts of the time that copying took: the model's own
+    prediction, and the one that was reported, which earlier moves correct. The first moves do not count, because there
+    were none before to learn from."""
     known = sorted(profiles, key=lambda profile: str(profile["at"]))[LEARNING:]
     found = {}
     for what in ("model_seconds", "predicted_seconds"):

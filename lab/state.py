@@ -1,4 +1,5 @@
-"""What the lab has made, on disk before and after it is made, so that `down` finds it whatever died in between."""
+"""The lab's record of what it makes, on disk before and after it is made, so that `down` finds all of it whichever
+process died in between."""
 
 import contextlib
 import json
@@ -14,9 +15,9 @@ from lab.paths import STATE
 
 @dataclass
 class Record:
-    """A process: how it is started and, once it runs, its pid and start time (clock ticks since boot).
+    """A process: its command line and environment and, once it runs, its pid and start time (clock ticks since boot).
 
-    pid 0 with `start` 0 means that it was about to be started, or has been stopped.
+    A pid of 0 with a `start` of 0 means that it was about to be started, or has been stopped.
     """
 
     node: str
@@ -54,7 +55,8 @@ class LabState:
 
     @classmethod
     def read(cls) -> Self | None:
-        """The record on disk; None if there is none or it is of an earlier boot. Raises LabError if it is damaged."""
+        """Return the record on disk, or None if there is none or it is of an earlier boot. Raises LabError if it is
+        damaged."""
         try:
             data: dict[str, Any] = json.loads(STATE.read_text())
             data["processes"] = {name: Record(**record) for name, record in data["processes"].items()}
@@ -75,12 +77,13 @@ def boot_id() -> str:
 
 
 def start_time(pid: int) -> int:
-    """When a process started, in clock ticks since boot; 0 if there is none."""
+    """Return when a process started, in clock ticks since boot, or 0 if there is none."""
     return _stat(pid)[1]
 
 
 def runs(pid: int, start: int) -> bool:
-    """Whether the process that had this pid at that start time still runs. Collects it if it was a child and ended."""
+    """Return whether the process that had this pid at that start time still runs. Collect it if it was a child and has
+    ended."""
     letter, began = _stat(pid)
     if not pid or not start or began != start:
         return False

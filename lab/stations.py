@@ -1,4 +1,4 @@
-"""How devices and VMs of a region get their addresses, and VMs that boot are added and started."""
+"""Gets addresses for the devices and VMs of a region, and adds and starts the VMs that boot."""
 
 import functools
 from pathlib import Path
@@ -13,7 +13,7 @@ from lab.watch import Watch
 
 
 def lease(topology: Topology, watch: Watch, state: LabState, progress: Progress) -> None:
-    """Starts the DHCP clients of every device and VM, and notes their addresses (without length) by name."""
+    """Start the DHCP clients of every device and VM, and record their addresses (without length) by name."""
     progress(f"DHCP for {len(topology.stations)} devices and VMs")
     files, files6 = {}, {}
     for cloudlet, station in topology.stations:
@@ -26,15 +26,15 @@ def lease(topology: Topology, watch: Watch, state: LabState, progress: Progress)
     watch.wait(lambda: not _unleased(files), 60, lambda: f"no DHCP lease for {_unleased(files)}")
     watch.wait(lambda: not _unleased(files6), 60, lambda: f"no DHCPv6 lease for {_unleased(files6)}")
     state.leases, state.leases6 = _leased(files), _leased(files6)
-    with Rest() as rest:  # agents answer by themselves, and tell the controller right after
+    with Rest() as rest:  # agents answer by themselves, and report to the controller right after
         missing = functools.partial(_untold, rest, set(state.leases.values()))
         watch.wait(lambda: not missing(), 60, lambda: f"the controller has not heard of {missing()}")
     state.save()
 
 
 def boot(topology: Topology, watch: Watch, progress: Progress, seconds: float) -> dict[str, str]:
-    """Adds and starts the VMs that really boot; returns their addresses (without length) by name. Their devices have
-    to be known."""
+    """Add and start the VMs that really boot; return their addresses (without length) by name. The controller has to
+    know their devices already."""
     machines = [machine for _, machine in topology.machines]
     if not machines:
         return {}
@@ -48,7 +48,7 @@ def boot(topology: Topology, watch: Watch, progress: Progress, seconds: float) -
 
 
 def _serving(rest: Rest, names: list[str]) -> dict[str, str | None]:
-    """The address of each VM, None as long as it does not run."""
+    """Return the address of each VM, or None as long as it does not run."""
     vms = {name: rest.get(f"/vms/{name}") for name in names}
     return {name: vm["address"] if vm["condition"] == "running" else None for name, vm in vms.items()}
 

@@ -1,4 +1,5 @@
-"""What a device received while it walked and its VM followed: rates, stalls, and the slots of Teka's figure 9. Pure.
+"""The bytes that a device received while it walked and its VM followed: rates, stalls, and the slots of Teka's figure
+9. Pure.
 
 Times are seconds since the stream began.
 """
@@ -10,10 +11,11 @@ from itertools import pairwise
 from typing import Any
 
 Series = Sequence[tuple[float, float]]
-"""When bytes came, and how many: slots of 10 ms, without those in which none did (lab/work.py)."""
+"""The times at which bytes came, and how many: slots of 10 ms, without those in which none came (lab/work.py)."""
 
 STALL_MS = 300.0
-"""What an application may wait for beyond the hypervisor's own pause and one round trip between the cloudlets."""
+"""Milliseconds that an application may wait beyond the hypervisor's own pause and one round trip between the
+cloudlets."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Span:
 
 
 def rates(series: Series, seconds: float, width: float) -> list[float]:
-    """Mbit/s in every `width` seconds from the beginning on, those without a byte included."""
+    """Return the Mbit/s in every `width` seconds from the beginning on, including those without a byte."""
     received = [0.0] * max(1, round(seconds / width))
     for at, count in series:
         if (number := int(at / width + 1e-6)) < len(received):
@@ -40,8 +42,8 @@ def rates(series: Series, seconds: float, width: float) -> list[float]:
 
 
 def stall(series: Series, began: float, ended: float) -> Span:
-    """The longest time without a byte of those that have a part in `began` to `ended`; one of no length if no byte came
-    before it or none after."""
+    """Return the longest time without a byte that overlaps `began` to `ended`; one of no length if no byte came before
+    it or none after."""
     gaps = [
         Span("stall", before, after)
         for before, after in pairwise(at for at, _ in series)
@@ -51,9 +53,9 @@ def stall(series: Series, began: float, ended: float) -> Span:
 
 
 def slots(series: Series, seconds: float, *, lost: float, back: float, stopped: float, runs: float) -> list[Span]:
-    """The slots A to E (Teka, figure 9) of a stream of `seconds`. The device's link was `lost` and came `back`; the VM
-    was `stopped` at the source and `runs` at the destination, as far as the controller knows. Where B and D end is when
-    bytes arrive again: both include what the connection needs to recover."""
+    """Return the slots A to E (Teka, figure 9) of a stream of `seconds`. The device's link was `lost` and came `back`.
+    The VM was `stopped` at the source and `runs` at the destination, according to the controller. B and D end when
+    bytes arrive again, so both include the time that the connection needs to recover."""
     first = next((at for at, _ in series if at >= back), seconds)
     pause = stall([(at, count) for at, count in series if at >= first], stopped, runs)
     if not pause.seconds:
@@ -68,8 +70,8 @@ def slots(series: Series, seconds: float, *, lost: float, back: float, stopped: 
 
 
 def steps(move: Mapping[str, Any], began: float) -> list[Span]:
-    """The steps that a move took, as `GET /moves/{name}` tells them, for a stream that `began` at a Unix time. Without
-    `normal`, at which it is over."""
+    """Return the steps that a move took, from the answer to `GET /moves/{name}`, for a stream that `began` at a Unix
+    time. The step `normal`, at which the move is over, is left out."""
     return [
         Span(
             f"undo: {step['step']}" if step["undoing"] else step["step"],

@@ -1,7 +1,7 @@
-"""Topology files: which cloudlets, LANs, devices, VMs and WAN links a region has.
+"""Topology files: the cloudlets, LANs, devices, VMs and WAN links of a region.
 
-`load` reads one, fills in what is not given and refuses what cannot work, naming file, line and column. Everything
-here is a value; nothing touches the kernel.
+`load` reads a file, fills in defaults and refuses what cannot work, naming file, line and column. Everything here is a
+value; nothing touches the kernel.
 """
 
 import ipaddress
@@ -40,13 +40,13 @@ class Station:
 
     @property
     def identity(self) -> dict[str, str]:
-        """How its DHCP requests are recognised: by client id where it has one, else by MAC."""
+        """How the controller recognises its DHCP requests: by client id if it has one, else by MAC."""
         return {"client_id": self.client_id} if self.client_id else {"mac": self.mac}
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A VM that boots: the lab's guest, by the qemu driver. Sizes in bytes."""
+    """A VM that boots: the lab's guest, by the qemu driver. Sizes are in bytes."""
 
     name: str
     endpoint: str
@@ -71,8 +71,8 @@ class Cloudlet:
 
 @dataclass(frozen=True)
 class Link:
-    """A line between two nodes; delay, jitter and loss hold for each direction. `rate_mbit` None is unlimited. A
-    `bypass` joins two cloudlets, and only what asks for it goes that way: moves over several paths."""
+    """A line between two nodes. Delay, jitter and loss hold for each direction; a `rate_mbit` of None is unlimited. A
+    `bypass` joins two cloudlets, and is used only by traffic that asks for it: moves over several paths."""
 
     a: str
     b: str
@@ -107,17 +107,17 @@ class Topology:
 
     @property
     def stations(self) -> tuple[tuple[Cloudlet, Station], ...]:
-        """Every device and VM with the cloudlet it is at."""
+        """Every device and VM with its cloudlet."""
         return tuple((cloudlet, station) for cloudlet in self.cloudlets for station in cloudlet.stations)
 
     @property
     def machines(self) -> tuple[tuple[Cloudlet, Machine], ...]:
-        """Every VM that boots with the cloudlet it is at first."""
+        """Every VM that boots, with its first cloudlet."""
         return tuple((cloudlet, machine) for cloudlet in self.cloudlets for machine in cloudlet.machines)
 
 
 def load(path: Path) -> Topology:
-    """The topology in `path`. Raises LabError with `file:line:column`."""
+    """Return the topology in `path`. Raises LabError with `file:line:column`."""
     path = path.absolute()
     document = Document(path)
     document.validate(SCHEMA)
@@ -232,7 +232,7 @@ def _link(item: dict[str, Any]) -> Link:
 
 
 def _check_names(document: Document, topology: Topology) -> None:
-    """Names, VTEPs and MACs are unique; a VM's device exists and has no other VM."""
+    """Check that names, VTEPs and MACs are unique, and that a VM's device exists and has no other VM."""
     data = document.value
     taken: dict[tuple[str, str], str] = {}
 
@@ -269,7 +269,8 @@ def _check_names(document: Document, topology: Topology) -> None:
 
 
 def _check_links(document: Document, topology: Topology) -> None:
-    """Links join known nodes, no two the same pair, jitter is no more than delay, and all nodes hang together."""
+    """Check that links join known nodes, that no two join the same pair, that jitter is no more than delay, and that
+    all nodes are connected."""
     seen: set[frozenset[str]] = set()
     cloudlets = {cloudlet.name for cloudlet in topology.cloudlets}
     for k, link in enumerate(topology.links):

@@ -22,23 +22,24 @@ ROUTER = {
 }
 STATION = {"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.default.rp_filter": "0"}
 MPTCP = {"net.mptcp.blackhole_timeout": "0", "net.mptcp.syn_retrans_before_tcp_fallback": "6"}
-"""Linux (6.12 and later) takes SYNs that were lost for a while for a firewall that lets no Multipath TCP through, and
-then uses none for an hour, for any connection. A device that walks loses some now and then."""
+"""Settings for a device that walks. If SYNs are lost for a while, Linux (6.12 and later) believes that a firewall
+blocks Multipath TCP, and then uses none for an hour, on any connection. A device that walks loses some SYNs now and
+then."""
 
 
 def station_node(cloudlet: str, station: str) -> str:
-    """The node name of a device or VM."""
+    """Return the node name of a device or VM."""
     return f"{cloudlet}-{station}"
 
 
 def nodes(topology: Topology) -> list[str]:
-    """Every node that gets a namespace, the relay's included."""
+    """Return every node that gets a namespace, including the relay's."""
     stations = (station_node(cloudlet.name, station.name) for cloudlet, station in topology.stations)
     return [*topology.nodes, "wan", *stations]
 
 
 def lay(topology: Topology, plan: Plan, emulator: wan.Emulator) -> None:
-    """Cables, addresses and routes in namespaces that exist and are empty."""
+    """Lay cables, addresses and routes in namespaces that exist and are empty."""
     neighbour_tables.enlarge()
     cables = wan.cables(plan.lines, emulator)
     for cloudlet, station in topology.stations:
@@ -50,13 +51,13 @@ def lay(topology: Topology, plan: Plan, emulator: wan.Emulator) -> None:
 
 
 def port_name(topology: Topology, station: str) -> str:
-    """The cloudlet's side of a device's wire: `l{index of the endpoint}-{station}`."""
+    """Return the cloudlet's side of a device's wire: `l{index of the endpoint}-{station}`."""
     cloudlet, found = next(pair for pair in topology.stations if pair[1].name == station)
     return f"l{cloudlet.endpoint(found.endpoint).index}-{found.name}"
 
 
 def parallel(work: Callable[[T], object], items: Iterable[T]) -> None:
-    """Does `work` for every item, a few at a time; raises the first failure after all have ended."""
+    """Do `work` for every item, a few at a time; raise the first failure after all have ended."""
     with ThreadPoolExecutor(WORKERS) as pool:
         for done in [pool.submit(work, item) for item in items]:
             done.result()

@@ -1,4 +1,4 @@
-"""A device that walks: out of one cloudlet's LAN and into another's."""
+"""Devices that walk out of one cloudlet's LAN and into another's."""
 
 import time
 
@@ -8,7 +8,7 @@ from lab.region import Region
 
 
 def plug(region: Region, device: str, cloudlet: str) -> None:
-    """The device's wire, out of wherever it is and into a port of the cloudlet's first LAN. It keeps its MAC."""
+    """Move the device's wire from wherever it is to a port of the cloudlet's first LAN. The device keeps its MAC."""
     there = region.namespace(device)
     address = region.execute(device, ["cat", "/sys/class/net/eth0/address"], check=True).stdout.strip()
     region.execute(device, ["ip", "link", "del", "eth0"], check=True)
@@ -19,7 +19,7 @@ def plug(region: Region, device: str, cloudlet: str) -> None:
 
 
 def lose(region: Region, device: str) -> None:
-    """The device is out of reach of any cloudlet."""
+    """Take the device out of reach of any cloudlet."""
     for client in (f"{device}-dhcp", f"{device}-dhcp6"):
         if client in region.processes:
             region.processes[client].kill()
@@ -27,15 +27,15 @@ def lose(region: Region, device: str) -> None:
 
 
 def walk(region: Region, device: str, cloudlet: str) -> None:
-    """The device loses its link, comes back at the cloudlet, and asks for an address there."""
+    """Let the device lose its link, come back at the cloudlet, and ask for an address there."""
     lose(region, device)
     plug(region, device, cloudlet)
     region.processes[f"{device}-dhcp"].start()
 
 
 def take_connections_along(region: Region, device: str, before: str, seconds: float = 20) -> str:
-    """The device's kernel makes subflows of its MPTCP connections from the address that it has got, and says that it
-    has the one `before` no more (RFC 8684, section 3.4.2). Returns the new one."""
+    """Let the device's kernel make subflows of its MPTCP connections from its new address, and announce that the
+    address `before` is gone (RFC 8684, section 3.4.2). Return the new address."""
     deadline = time.monotonic() + seconds
     while not (address := _address(region, device)):
         if time.monotonic() > deadline:
@@ -45,13 +45,13 @@ def take_connections_along(region: Region, device: str, before: str, seconds: fl
     region.execute(
         device, ["ip", "mptcp", "endpoint", "add", address, "dev", "eth0", "subflow", "fullmesh"], check=True
     )
-    # That the old address is gone can only be said over a subflow from the new one.
+    # The device can announce that the old address is gone only over a subflow from the new one.
     subflows = ["ss", "-Htn", "state", "established", "src", address]
     while not region.execute(device, subflows, check=True).stdout:
         if time.monotonic() > deadline:
             raise LabError(f"{device} has no subflow from {address} after {seconds:g} s")
         time.sleep(0.05)
-    # Nobody acknowledges that, so it is said more than once: whoever missed it would announce itself on a dead path.
+    # Nobody acknowledges that, so it is sent more than once: a peer that missed it would go on using a dead path.
     for _ in range(3):
         region.execute(device, ["ip", "mptcp", "endpoint", "delete", "id", "0", before], check=True)
         time.sleep(0.2)

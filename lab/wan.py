@@ -1,8 +1,8 @@
-"""How the lab's WAN gets its delay, jitter, loss and rate: the kernel's netem, or the lab's own relay without it.
+"""The delay, jitter, loss and rate of the lab's WAN: by the kernel's netem, or by the lab's own relay without it.
 
-The one place that chooses. With netem a link is one veth whose two ends shape what they send. With the relay both ends
-of a link lead to the namespace `weft-wan`, where `build/bin/wanrelay` passes the frames on; unlike netem it keeps
-their order under jitter. A link without delay, jitter, loss and rate is a plain cable either way.
+Only this module chooses between them. With netem a link is one veth whose two ends shape what they send. With the relay
+both ends of a link lead to the namespace `weft-wan`, where `build/bin/wanrelay` passes the frames on; unlike netem it
+keeps their order under jitter. A link without delay, jitter, loss and rate is a plain cable either way.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,12 @@ class Emulator(StrEnum):
 
 
 def choose() -> Emulator:
-    """netem where the kernel has it."""
+    """Return netem where the kernel has it, else the relay."""
     return Emulator.NETEM if netns.supports_netem() else Emulator.RELAY
 
 
 def cables(lines: Sequence[Line], emulator: Emulator) -> list[tuple[tuple[str, str], tuple[str, str]]]:
-    """The veth pairs to make, each end as (namespace, interface)."""
+    """Return the veth pairs to make, each end as (namespace, interface)."""
     made = []
     for line in lines:
         a = (netns.PREFIX + line.a.node, line.a.name)
@@ -41,9 +41,8 @@ def cables(lines: Sequence[Line], emulator: Emulator) -> list[tuple[tuple[str, s
 
 
 def shape(lines: Sequence[Line], emulator: Emulator, links: Path) -> list[str] | None:
-    """Puts the WAN's figures into force. Returns the relay's command line, to be started in `weft-wan`, if it is used.
-
-    `links` is the file that the relay reads.
+    """Apply the WAN's figures. Return the relay's command line, to be started in `weft-wan`, if it is used. `links` is
+    the file that the relay reads.
     """
     shaped = [line for line in lines if line.link.shaped]
     if emulator is Emulator.NETEM:
@@ -54,7 +53,7 @@ def shape(lines: Sequence[Line], emulator: Emulator, links: Path) -> list[str] |
     if not shaped:
         return None
     inner = [name for line in shaped for name in _inner(line)]
-    # The namespace itself must stay silent: no router solicitations or MLD of its own on anybody's wire.
+    # The namespace itself must stay silent: it must send no router solicitations or MLD on any wire.
     silent = {"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"}
     netns.configure(NAMESPACE, sysctl=silent, ip=[f"link set {name} up" for name in inner], plain=inner)
     links.write_text("".join(relay(line) + "\n" for line in shaped))
@@ -62,7 +61,7 @@ def shape(lines: Sequence[Line], emulator: Emulator, links: Path) -> list[str] |
 
 
 def netem(line: Line, interface: str) -> list[str]:
-    """tc's command line for one end of a link."""
+    """Return tc's command line for one end of a link."""
     link = line.link
     argv = ["tc", "qdisc", "replace", "dev", interface, "root", "netem", "limit", str(LIMIT_PACKETS)]
     if link.delay_ms:
@@ -77,7 +76,7 @@ def netem(line: Line, interface: str) -> list[str]:
 
 
 def relay(line: Line) -> str:
-    """The relay's line for a link (`lab/wan/relay.c`)."""
+    """Return the relay's line for a link (`lab/wan/relay.c`)."""
     link = line.link
     figures = (link.delay_ms * 1000, link.jitter_ms * 1000, link.loss_percent * 10000, (link.rate_mbit or 0) * 1000)
     numbers = ",".join(str(round(figure)) for figure in figures)

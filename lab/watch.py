@@ -1,4 +1,4 @@
-"""The daemons of a lab that is up or being built: started, listed, and watched while something is waited for."""
+"""The daemons of a lab that is up or being built: starts, lists and watches them while something is waited for."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,24 +11,24 @@ from lab.state import LabState, Record
 
 
 class Watch:
-    """What the lab's record names."""
+    """The daemons that the lab's record names."""
 
     def __init__(self, state: LabState) -> None:
         self._state = state
 
     @property
     def processes(self) -> Mapping[str, Process]:
-        """By name."""
+        """The daemons by name."""
         return {name: Process(name, self._state) for name in self._state.processes}
 
     def start(self, records: dict[str, Record]) -> None:
-        """Starts processes of the lab, which end with it."""
+        """Start processes of the lab, which end with it."""
         self._state.processes |= records
         for name in records:
             Process(name, self._state).start()
 
     def wait(self, done: Callable[[], bool], seconds: float, otherwise: str | Callable[[], str]) -> None:
-        """Waits for `done`; a daemon that dies meanwhile ends the wait with its last words. Raises LabError."""
+        """Wait for `done`. A daemon that dies meanwhile ends the wait with the end of its log. Raises LabError."""
         deadline = time.monotonic() + seconds
         while not done():
             for process in self.processes.values():
@@ -40,7 +40,7 @@ class Watch:
             time.sleep(0.1)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One per daemon: name, node, state, pid, resident_bytes, cpu_seconds, log."""
+        """Return one row per daemon: name, node, state, pid, resident_bytes, cpu_seconds, log."""
         return [
             {
                 "name": name,

@@ -1,4 +1,4 @@
-"""Who listens at the emulated WAN: everything that leaves and enters cloudlets, but for what IPsec has encrypted."""
+"""Listens at the emulated WAN to everything that leaves and enters cloudlets, except for what IPsec has encrypted."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from lab.clear import Leak, judge
 from lab.plan import Plan
 
 ENCRYPTED = "udp port 4500"
-"""IKE and ESP (pcap-filter)."""
+"""The pcap-filter for IKE and ESP."""
 
 
 class Wiretap:
@@ -23,7 +23,8 @@ class Wiretap:
         self._captures = [Capture(port.node, port.name, f"not {ENCRYPTED}", whole=True) for port in ports]
 
     def stop(self) -> Counter[Leak]:
-        """What was told in the clear, and by how many frames; complete, or LabError."""
+        """Return the unencrypted traffic, with the number of its frames. The result is complete, or LabError is
+        raised."""
         seen = [frame for capture in self._captures for frame in capture.frames()]
         return Counter(leak for _, frame in seen if (leak := judge(frame, self._silent)) is not None)
 

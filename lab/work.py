@@ -1,5 +1,5 @@
-"""Load on a guest from a device's namespace, and the verdict: was the connection alive, were all bytes right, how long
-was the longest stall (docs/operate/guests.md). The door to `weft-work`, which `make guests` builds."""
+"""Load on a guest from a device's namespace by `weft-work`, which `make guests` builds, and the verdict: whether the
+connection was alive and all bytes were right, and how long the longest stall was (docs/operate/guests.md)."""
 
 import json
 import signal
@@ -19,7 +19,7 @@ PORT = 5201
 
 @dataclass(frozen=True)
 class Side:
-    """What one end of a stream received and sent, in bytes; `wrong` were not the bytes that belong there. `gap` is the
+    """The bytes that one end of a stream received and sent; `wrong` of them were not the right bytes. `gap` is the
     longest time in seconds without a byte, and `gap_at` when it began, in seconds since the stream did."""
 
     received: int
@@ -32,8 +32,8 @@ class Side:
 
 @dataclass(frozen=True)
 class StreamVerdict:
-    """How a stream ended. `guest` is what the guest said at the end: None if the connection was lost before that.
-    `began` is Unix time, and `subflows` how many the connection had at last."""
+    """The end of a stream. `guest` is the guest's own verdict, None if the connection was lost before. `began` is Unix
+    time, and `subflows` how many the connection had at the end."""
 
     error: str | None
     mptcp: bool
@@ -45,7 +45,8 @@ class StreamVerdict:
 
     @property
     def intact(self) -> bool:
-        """One connection from the beginning to the end, and all that was sent on it arrived as it was."""
+        """Whether there was one connection from the beginning to the end, and all bytes sent on it arrived
+        unchanged."""
         ends = self.device, self.guest
         if self.error is not None or ends[1] is None or ends[0].wrong or ends[1].wrong:
             return False
@@ -54,8 +55,8 @@ class StreamVerdict:
 
 @dataclass(frozen=True)
 class EchoVerdict:
-    """How requests fared: their number, how many were answered wrongly, and times in seconds. `longest` counts the
-    request that was not answered at the end."""
+    """The result of requests: their number, how many had a wrong answer, and times in seconds. `longest` includes the
+    request that had no answer at the end."""
 
     error: str | None
     mptcp: bool
@@ -71,7 +72,7 @@ class EchoVerdict:
 
 
 class Load:
-    """A client that runs in a namespace until it is asked for its verdict, or `seconds` are over."""
+    """A client that runs in a namespace until its verdict is asked for, or `seconds` are over."""
 
     def __init__(self, namespace: str, kind: str, host: str, record: Path, words: dict[str, float]) -> None:
         self.record = record
@@ -91,8 +92,8 @@ class Load:
         return self._process.poll() is None
 
     def series(self) -> list[tuple[float, float]]:
-        """What was recorded so far: seconds since the beginning, and bytes in 10 ms (stream; slots without a byte are
-        left out) or seconds that the request took (echo)."""
+        """Return the record so far: seconds since the beginning, and bytes in 10 ms (stream; slots without a byte are
+        left out) or the seconds that the request took (echo)."""
         if not self.record.exists():
             return []
         whole = self.record.read_text().rpartition("\n")[0].splitlines()[2:]
@@ -114,14 +115,14 @@ class Load:
         return told
 
     def kill(self) -> None:
-        """Ends it without a verdict."""
+        """Kill the client without a verdict."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.communicate()
 
 
 class Stream(Load):
-    """Bytes in both directions, `down` to the device and `up` to the guest, a second (-1: as fast as it goes)."""
+    """Bytes in both directions: `down` to the device and `up` to the guest, a second (-1: as fast as possible)."""
 
     def __init__(
         self, namespace: str, host: str, record: Path, *, down: float = 0, up: float = 0, **words: float
@@ -136,7 +137,7 @@ class Stream(Load):
 
 
 class Echo(Load):
-    """One request after the other, `interval` seconds apart, each answered as it was sent."""
+    """One request after the other, `interval` seconds apart. Each answer repeats its request."""
 
     def __init__(self, namespace: str, host: str, record: Path, *, interval: float = 0.02, **words: float) -> None:
         super().__init__(namespace, "echo", host, record, {"interval": interval, **words})
@@ -146,7 +147,8 @@ class Echo(Load):
 
 
 def ask(namespace: str, host: str, words: Sequence[str]) -> dict[str, Any]:
-    """A guest's answer to `memory …` or `disk …`. Raises LabError when it says that something is wrong, or nothing."""
+    """Return a guest's answer to `memory …` or `disk …`. Raises LabError when the answer is an error, or there is
+    none."""
     done = netns.execute(namespace, [str(PROGRAM), "ask", host, f"port={PORT}", *words], timeout=60)
     if done.returncode:
         raise LabError(f"weft-work {' '.join(words)}: {(done.stderr or done.stdout).strip()}")

@@ -1,1 +1,1 @@
-"""The database's history (Alembic)."""
+"""The history of the database (Alembic)."""

@@ -1,4 +1,4 @@
-"""Runs migrations: in the controller on its own connection, for `alembic -c migrations/alembic.ini` on the database
+"""Runs migrations: in the controller on its own connection; for `alembic -c migrations/alembic.ini` on the database
 that WEFT_DATABASE_URL names."""
 
 import asyncio
@@ -14,12 +14,12 @@ from controller.db.schema import metadata
 
 
 def _plainly(kind: str, item: Any, _context: object) -> str | Literal[False]:
-    """A migration stands by itself: it does not import the models' own types."""
+    """Return plain types for migrations, which do not import the models' own types."""
     return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, Time) else False
 
 
 def run(connection: Connection) -> None:
-    """One transaction for all steps. SQLite cannot alter much in place, hence batch mode."""
+    """Run all steps in one transaction. SQLite cannot alter much in place, so batch mode is used."""
     context.configure(
         connection=connection,
         target_metadata=metadata,
@@ -32,7 +32,7 @@ def run(connection: Connection) -> None:
 
 
 async def run_on(url: str) -> None:
-    """Opens the database by itself."""
+    """Open the database and run all steps on it."""
     database = Database(url)
     async with database.migrating() as connection:
         await connection.run_sync(run)

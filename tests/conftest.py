@@ -1,4 +1,4 @@
-"""For all tests."""
+"""Fixtures and settings for all tests."""
 
 import signal
 from collections.abc import Iterator
@@ -29,6 +29,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A PostgreSQL server for all tests that want one. A test that stops it takes one of its own."""
+    """A PostgreSQL server that tests share. A test that stops the server starts one of its own."""
     with Cluster() as server:
         yield server

@@ -1,11 +1,11 @@
-"""What cloudlets say whose kernels are all that they should be. There are no kernels."""
+"""The reports of cloudlets whose kernels agree with their desired state. There are no kernels here."""
 
 from controller.wire.desired import Desired
 from controller.wire.reports import EndpointState, Report, Tunnel
 
 
 def kernel(desired: Desired) -> Report:
-    """The report of a cloudlet that is as desired."""
+    """Return the report of a cloudlet whose kernel is as desired."""
     states = [
         EndpointState(
             endpoint=e.name,

@@ -1,4 +1,5 @@
-"""PgBouncer between a controller and a PostgreSQL server of the tests' own: on a unix socket, gone with its block."""
+"""PgBouncer between a controller and the tests' own PostgreSQL server: on a unix socket, removed when its block
+ends."""
 
 import os
 import shutil
@@ -19,7 +20,7 @@ SETTINGS = (
 
 @contextmanager
 def pooler(cluster: Cluster, mode: str, ignored: tuple[str, ...] = SETTINGS, **more: str) -> Iterator[str]:
-    """What a database's URL has to say so that it is reached through PgBouncer in that mode: `host=…&port=…`."""
+    """Yield the part of a database URL that leads through PgBouncer in that mode: `host=…&port=…`."""
     directory = cluster.path / f"pgbouncer-{time.monotonic_ns()}"
     directory.mkdir()
     settings = {

@@ -1,7 +1,7 @@
-"""A PostgreSQL server of the tests' own: below a temporary directory, on a unix socket only, gone when its owner is.
+"""The tests' own PostgreSQL server: below a temporary directory, on a unix socket only, removed with its owner.
 
-Its settings are the defaults, but for those that make mistakes show: text is sorted as a language sorts it (ICU) and
-not by bytes, the time zone is far from UTC, and controllers are not superusers.
+Its settings are the defaults, except for those that make mistakes visible: text is sorted by language (ICU) and not by
+bytes, the time zone is far from UTC, and controllers are not superusers.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ OWNER = "weft"
 """The role that owns the databases."""
 
 ROOM = 2 * 1024**3
-"""Bytes that memory (/dev/shm) has to spare before a cluster is put there, where fsync costs nothing."""
+"""Bytes that must be free in memory (/dev/shm) for a cluster to be put there, where fsync costs nothing."""
 
 KEEPER = """
 cat >/dev/null
@@ -32,11 +32,12 @@ if read -r pid <"$1/data/postmaster.pid" && kill -QUIT "$pid"; then
 fi 2>/dev/null
 rm -rf "$1"
 """
-"""Waits until its standard input ends, as it does when the tests end or are killed; then nothing is left."""
+"""A script that waits until its standard input ends, as it does when the tests end or are killed, and then stops the
+server and removes its files."""
 
 
 def _binaries() -> Path:
-    """Where initdb and postgres are, the latest release first."""
+    """Return the directory of initdb and postgres; the latest release is preferred."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3]), reverse=True)
     there = str(found[0]) if found else shutil.which("initdb")
     if there is None:
@@ -45,8 +46,8 @@ def _binaries() -> Path:
 
 
 class Cluster:
-    """A server that can be stopped, killed and started again, and its databases; as a context, gone when that ends.
-    `durable` puts it on a disk."""
+    """A server and its databases; tests can stop it, kill it and start it again. As a context manager it is removed at
+    the end. `durable` puts it on a disk."""
 
     def __init__(self, *, durable: bool = False) -> None:
         self._binaries = _binaries()
@@ -97,7 +98,8 @@ class Cluster:
         return lines[:1] == [str(self._server.pid)] and len(lines) > 7 and lines[7].strip() == "ready"
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Ends the server: SIGINT closes connections and shuts down, SIGQUIT is a crash, after which it recovers."""
+        """End the server: SIGINT closes connections and shuts down, SIGQUIT is a crash, after which the server
+        recovers."""
         self._server.send_signal(how)
         self._server.wait(60)
 
@@ -109,7 +111,7 @@ class Cluster:
         self._keeper.wait(60)
 
     def log(self) -> str:
-        """What the server wrote."""
+        """Return the server's log."""
         return (self.path / "log").read_text(errors="replace")
 
     def url(self, database: str) -> str:
@@ -118,7 +120,8 @@ class Cluster:
 
     @contextmanager
     def database(self, template: str | None = None) -> Iterator[str]:
-        """The URL of a new database, empty or as the database `template` is; it is removed when the block ends."""
+        """Yield the URL of a new database, empty or a copy of the database `template`; it is removed when the block
+        ends."""
         self._made += 1
         name = f"test{self._made}"
         self.create(name, template)
@@ -144,7 +147,7 @@ class Cluster:
         asyncio.run(run())
 
     def tool(self, *words: str) -> None:
-        """Runs a program that comes with PostgreSQL (`pg_dump`, …) as it would be on any machine."""
+        """Run a program that comes with PostgreSQL (`pg_dump`, …) as any machine would run it."""
         done = subprocess.run([self._binaries / words[0], *words[1:]], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
@@ -154,7 +157,7 @@ class Cluster:
             raise RuntimeError(f"{words[0]}: {done.stderr}")
 
     def _as_postgres(self, program: str, *words: str) -> list[str]:
-        """A command; PostgreSQL does not run as root."""
+        """Return the command line of a program as a user other than root, as PostgreSQL does not run as root."""
         command = [str(self._binaries / program), *words]
         if os.geteuid() != 0:
             return command

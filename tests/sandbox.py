@@ -1,9 +1,10 @@
-"""Runs a program with what its systemd unit leaves it: capabilities, system calls, socket families, no new privileges.
+"""Runs a program with the limits of its systemd unit: capabilities, system calls, socket families, no new privileges.
 
     python tests/sandbox.py deploy/systemd/weft-agent.service -- PROGRAM ARGUMENT...
 
-For machines on which systemd is not running. What is not allowed ends the program, so that it shows. A user of the
-unit's is NOBODY here; what of the file system is to be seen stays as it is. libseccomp is systemd's own.
+It is for machines on which systemd does not run. A forbidden system call ends the program, so that the test sees it.
+NOBODY stands for any user of the unit, and the view of the file system does not change. libseccomp is the library that
+systemd uses.
 """
 
 import ctypes
@@ -17,7 +18,7 @@ from pathlib import Path
 UNITS = Path(__file__).parents[1] / "deploy/systemd"
 NOBODY = 65534
 PYTHON = "/usr/bin/python3"
-"""The system's, which everybody may run; the tests' own may be in root's home."""
+"""The system's Python, which every user may run; the tests' own Python may be in root's home."""
 _KILL, _ALLOW, _EQUAL = 0x80000000, 0x7FFF0000, 4  # seccomp.h of libseccomp
 _PR_SET_MDWE, _REFUSE_EXEC_GAIN = 65, 1  # linux/prctl.h
 
@@ -31,7 +32,7 @@ class _Comparison(ctypes.Structure):
 
 
 def unit(path: Path) -> Unit:
-    """Each key of the unit with its values in order (systemd.syntax(7))."""
+    """Return each key of the unit with its values in order (systemd.syntax(7))."""
     found: Unit = {}
     for line in path.read_text().replace("\\\n", " ").splitlines():
         key, equals, value = line.partition("=")
@@ -41,7 +42,7 @@ def unit(path: Path) -> Unit:
 
 
 def words(unit: Unit, key: str) -> list[str]:
-    """A key whose values add up."""
+    """Return all words of a key whose values add up."""
     return " ".join(unit.get(key, [])).split()
 
 
@@ -65,7 +66,7 @@ def _calls(name: str) -> set[str]:
 
 
 def system_calls(unit: Unit) -> set[str]:
-    """Those that SystemCallFilter leaves; a list that begins with `~` takes away."""
+    """Return the system calls that SystemCallFilter permits; a list that begins with `~` removes calls."""
     left = _calls("@default")
     for value in unit["SystemCallFilter"]:
         named = set().union(*(_calls(name) for name in value.removeprefix("~").split()))
@@ -74,7 +75,7 @@ def system_calls(unit: Unit) -> set[str]:
 
 
 def capabilities(unit: Unit) -> list[str]:
-    """Those of the bounding set, as setpriv names them."""
+    """Return the capabilities of the bounding set, as setpriv names them."""
     return [name.removeprefix("CAP_").lower() for name in words(unit, "CapabilityBoundingSet")]
 
 
@@ -103,7 +104,7 @@ def _enter(path: Path, program: list[str]) -> None:
 
 
 def command(name: str, *program: str) -> list[str]:
-    """The command line that runs a program as the unit of that name would."""
+    """Return the command line that runs a program as the unit of that name would."""
     path = UNITS / f"{name}.service"
     found = unit(path)
     these = "".join(f",+{each}" for each in capabilities(found))

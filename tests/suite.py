@@ -1,8 +1,9 @@
 """Runs a part of the suite; `python -m tests.suite tests/integration [pytest's options]`.
 
-Tests with real daemons, kernels and guests share two processors with them, and one that starves fails. A few failures
-are therefore run once more, whole files of them, by themselves. What passes then is named as unsteady, at the end and
-in `build/unsteady`; what fails again fails the run, and so does more than a few.
+Tests with real daemons, kernels and guests share two processors with them, and a test that gets too little time fails.
+If a few tests fail, their whole files run once more, by themselves. A test that then passes is named as unsteady, at
+the end and in `build/unsteady`; a test that fails again fails the run. More than a few failures fail the run at
+once.
 """
 
 import json
@@ -13,11 +14,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FEW = 8
-"""Failures that may be the machine's; more are ours."""
+"""The number of failures that a busy machine may cause; more are Weft's own."""
 
 
 def suite(words: Sequence[str], root: Path = ROOT) -> int:
-    """pytest's exit code of the last run. `root` is where it runs, and where `build` is."""
+    """Run a part of the suite in `root`, which has `build`; return pytest's exit code of the last run."""
     code = _pytest(root, "--cache-clear", *words)
     cache = root / ".pytest_cache" / "v" / "cache" / "lastfailed"
     failed = sorted(json.loads(cache.read_text())) if code == 1 and cache.is_file() else []

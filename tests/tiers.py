@@ -6,7 +6,7 @@ import pytest
 
 
 class Tier(StrEnum):
-    """How much of the suite a run is to hold. Each tier holds the one before it."""
+    """How much of the suite a run includes. Each tier includes the one before it."""
 
     SMOKE = "smoke"
     ALL = "all"
@@ -26,8 +26,8 @@ def tier(config: pytest.Config) -> Tier:
 
 
 def left_out(of: Tier, item: pytest.Item) -> bool:
-    """Tell whether a test belongs to a later tier, by its markers: `smoke` takes a lab test into the first tier, `slow`
-    keeps another out of it, `nightly` is for the last alone."""
+    """Tell whether a test belongs to a later tier, by its markers: `smoke` puts a lab test into the first tier, `slow`
+    keeps another test out of it, `nightly` is for the last tier alone."""
     marked = {marker.name for marker in item.iter_markers()}
     if "nightly" in marked:
         return of is not Tier.NIGHTLY

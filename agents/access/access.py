@@ -1,4 +1,4 @@
-"""The agent's part in access rules, put together."""
+"""The agent's part in access rules: their document, their nft text and their counters."""
 
 import asyncio
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 FILE = "access.json"
 INTERVAL = 10.0
-"""Seconds between two looks at what the kernel has counted."""
+"""Seconds between two looks at the kernel's counters."""
 
 _UNDERLAY: Mapping[str, Impostor] = {OUTSIDE: "vxlan", OTHER_VNI: "vni"}
 
@@ -35,16 +35,16 @@ Lans = Mapping[str, tuple[Specification, ...]]
 
 
 class Reports(Protocol):
-    """As much of the controller as is needed here."""
+    """The part of the controller that this module needs."""
 
     async def access(self, report: AccessReport) -> None:
-        """Hands a report over. Raises ControllerAway or ControllerRefused."""
+        """Send a report to the controller. Raises ControllerAway or ControllerRefused."""
 
 
 class Access:
-    """Access rules of one cloudlet. `text` is for the reconciler, which puts it into the kernel together with the
-    fences and so before any tunnel; `run()` keeps the document and reports. Nothing of the kernel's is touched before
-    there is a document: what is there stays, also when the file of this agent cannot be read."""
+    """The access rules of one cloudlet. `text` is for the reconciler, which loads it together with the fences, and so
+    before any tunnel exists. `run()` keeps the document and reports. Before there is a document, the kernel's rules
+    stay as they are, also when the agent cannot read its file."""
 
     def __init__(self, cloudlet: str, state: StateDirectory, controller: Reports) -> None:
         self._cloudlet, self._state, self._controller = cloudlet, state, controller
@@ -53,7 +53,7 @@ class Access:
         self._before: Lans = {}
         self._lans: Lans = {}
         self.problems: dict[str, list[str]] = {}
-        self._known: Objects | None = None  # what of ours is in the kernel; None: to be looked up
+        self._known: Objects | None = None  # our objects in the kernel; None: not known
         self._filtered: dict[str, tuple[str, Specification]] = {}
         self._endpoints: dict[str, str] = {}  # by bridge
         self._saved = self._document
@@ -62,7 +62,8 @@ class Access:
             self._lans = self._read(self._document)
 
     def intend(self, document: Document) -> None:
-        """Filters so from now on; see `Access` in controller/wire/access.py for what else goes on for a while."""
+        """Filter by this document from now on. `Access` in controller/wire/access.py says which older filters go on for
+        a while."""
         if document == self._document:
             return
         self._before, self._document = self._lans, document
@@ -70,11 +71,11 @@ class Access:
         self._news.set()
 
     def text(self, desired: Desired) -> str:
-        """The rules as nft text."""
+        """Return the rules as nft text."""
         return ruleset(self._filterings(desired)) if self._document is not None else ""
 
     async def first(self, desired: Desired) -> str:
-        """What has to go ahead of that text. Raises NftError."""
+        """Return the nft text that has to come before that of `text`. Raises NftError."""
         if self._document is None:
             return ""
         if self._known is None:
@@ -83,7 +84,7 @@ class Access:
         return sweep(self._known - objects(self._filterings(desired)))
 
     def applied(self, desired: Desired | None) -> None:
-        """The kernel has the text of this desired state; None: nobody knows what it has."""
+        """Note that the kernel has the text of this desired state, or with None that its rules are not known."""
         self._endpoints = {bridge_name(e): e.name for e in desired.endpoints} if desired is not None else {}
         if self._document is None or desired is None:
             self._known = None
@@ -94,7 +95,7 @@ class Access:
         self._news.set()
 
     async def run(self) -> None:
-        """Keeps the document for a start without the controller, and tells the controller what was counted, until
+        """Save the document for a start without the controller, and report the counters to the controller, until it is
         cancelled."""
         backoff, told = Backoff(), None
         while True:
@@ -130,7 +131,7 @@ class Access:
             self._saved = document
 
     async def _report(self) -> AccessReport | None:
-        """What the kernel has, and has counted; None before it has been told anything."""
+        """Return the kernel's filters and their counters, or None before there is anything to report."""
         filtered = dict(self._filtered) if self._known is not None else {}
         dropped = await self._impostors()
         if (self._document is None or self._known is None) and not dropped:
@@ -154,8 +155,8 @@ class Access:
         return AccessReport(cloudlet=self._cloudlet, filters=filters, dropped=dropped)
 
     async def _impostors(self) -> list[Dropped]:
-        """What was dropped that somebody at an access port, or on the underlay, made up: by the fences, and by what
-        guards sources."""
+        """Return the forged frames from access ports and from the underlay that the fences, the budgets and the source
+        guard have dropped."""
         found = []
         for one in await self._nft.counters(FENCES, BUDGETS, SOURCES) if self._endpoints else []:
             reason = one.reason.removesuffix("-at")

@@ -1,18 +1,18 @@
-"""From specifications to nft text. Pure.
+"""Turns specifications into nft text. Pure.
 
 Bridge prerouting sees every frame that comes out of a tunnel, whether it is for a device of the LAN or for the gateway,
 and whichever kind of PE made the tunnel. The rules come after the fence's and before the sightings'. Specifications
-about the same two prefixes share a chain, as most packets are about others.
+about the same two prefixes share a chain, because most packets are about other prefixes.
 
-The table stays, and what it counts with: rules are flushed and written anew in one transaction, counters and limits
-have the specification's name, so one that is still wanted goes on where it was.
+The table and its counters stay: one transaction replaces the rules. Counters and limits have the specification's name,
+so those that are still wanted keep their values.
 
-What has no ports, or hides its protocol, is decided here: fragments after the first have none, and no specification
-with ports matches them (RFC 8955, section 4.2.2); they go to a chain without these, as not every kernel keeps nft from
-taking other octets for ports. Without the first, which has some, they come to nothing. But a packet
-whose protocol or ports cannot be read where there should be some is dropped if anything is filtered between the two
-prefixes by that: an IPv6 header chain that goes on in the next fragment, say (RFC 7112). ARP is no IP and never looked
-at; neighbour discovery (hop limit 255, so from this link) is let through.
+Some packets have no ports, or hide their protocol. Fragments after the first have no ports, so no specification with
+ports matches them (RFC 8955, section 4.2.2). They go to a chain without such specifications, because not every kernel
+keeps nft from taking other octets for ports. If the first fragment, which has ports, is dropped, the others are
+useless. Other packets may hide a protocol or ports that they should have, as with an IPv6 header chain that continues
+in the next fragment (RFC 7112). They are dropped if any specification between the two prefixes filters by these. ARP is
+not IP and always passes. So does neighbour discovery (hop limit 255, so from this link).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,13 +34,14 @@ from agents.access.specification import (
 
 TABLE = "weft-access"
 OVER = ".over"
-"""The end of the name of what counts packets above a limit."""
+"""The suffix of the names of counters for packets above a limit."""
 
 UNREADABLE = "unreadable"
-"""What counts packets that hide their protocol or ports."""
+"""The name of the counter for packets that hide their protocol or ports."""
 
 BURST = 65536
-"""Bytes that a limit lets through at once beyond a second's worth: the kernel may put so many into one packet (GRO)."""
+"""Bytes that a limit lets through at once beyond a second's worth, because the kernel may put so many into one packet
+(GRO)."""
 
 _PORTS = (TO_PORT, FROM_PORT)
 _FAMILY = {4: "ip", 6: "ip6"}
@@ -50,7 +51,7 @@ _DISCOVERY = "ip6 hoplimit 255 icmpv6 type 133-137 accept"
 
 @dataclass(frozen=True)
 class Filtering:
-    """One LAN: its bridge, its tunnel ports (a name, or a prefix ending in `*`), and what it filters."""
+    """One LAN: its bridge, its tunnel ports (a name, or a prefix ending in `*`), and its specifications."""
 
     bridge: str
     tunnels: str
@@ -59,7 +60,7 @@ class Filtering:
 
 @dataclass(frozen=True)
 class Objects:
-    """Names of chains, counters and limits of the table."""
+    """The names of chains, counters and limits of the table."""
 
     chains: frozenset[str] = frozenset()
     counters: frozenset[str] = frozenset()
@@ -76,13 +77,13 @@ class Objects:
 
 
 def counter(bridge: str, specification: Specification) -> str:
-    """The name of what a specification counts with at a LAN, and of its limit."""
+    """Return the name of a specification's counter at a LAN, which its limit has too."""
     return f"{bridge}.{specification.name}"
 
 
 def ruleset(lans: Iterable[Filtering]) -> str:
-    """The text for `nft -f` that makes the table's rules these. Equal sets of LANs give equal text, and the order in
-    which specifications are given makes no difference. Nothing to filter: no table."""
+    """Return the text for `nft -f` that sets the table's rules. Equal sets of LANs give equal text, and the order of
+    the specifications makes no difference. If there is nothing to filter, there is no table."""
     wanted = [lan for lan in sorted(lans, key=lambda lan: lan.bridge) if lan.specifications]
     if not wanted:
         return f"table bridge {TABLE}\ndelete table bridge {TABLE}\n"
@@ -95,7 +96,7 @@ def ruleset(lans: Iterable[Filtering]) -> str:
 
 
 def objects(lans: Iterable[Filtering]) -> Objects:
-    """What the text of `ruleset` makes."""
+    """Return the objects that the text of `ruleset` makes."""
     wanted = [lan for lan in lans if lan.specifications]
     if not wanted:
         return Objects()
@@ -113,7 +114,7 @@ def objects(lans: Iterable[Filtering]) -> Objects:
 
 
 def sweep(gone: Objects) -> str:
-    """Text to go ahead of `ruleset`'s: takes out what that does not use any more, whether or not it is there still."""
+    """Return text to go before that of `ruleset`. It removes these unused objects, whether or not they still exist."""
     if not gone:
         return ""
     there = [f"\tchain {name} {{ }}" for name in sorted(gone.chains)]
@@ -125,7 +126,8 @@ def sweep(gone: Objects) -> str:
 
 
 def _groups(lan: Filtering) -> list[tuple[tuple[int, Network | None, Network | None], list[Specification]]]:
-    """Specifications in their order, those together that follow each other and are about the same prefixes."""
+    """Return the specifications in their order. Those that follow each other and are about the same prefixes form a
+    group."""
 
     def key(one: Specification) -> tuple[int, Network | None, Network | None]:
         return one.version, one.prefix(DESTINATION), one.prefix(SOURCE)
@@ -162,7 +164,7 @@ def _lan(lan: Filtering) -> list[str]:
 
 
 def _names(lan: Filtering, number: int, found: Iterable[Specification]) -> list[str]:
-    """The chain of a group, and where there are ports that of fragments after the first."""
+    """Return the name of a group's chain and, if there are ports, that of the chain for fragments after the first."""
     name = f"{lan.bridge}.{number}"
     return [name, f"{name}.later"] if any(map(_with_ports, found)) else [name]
 
@@ -187,10 +189,11 @@ def _rules(bridge: str, one: Specification) -> list[str]:
 
 
 def _matches(numbers: Mapping[int, Ranges | None]) -> list[str] | None:
-    """The words of a rule; None if nothing can match. Ports are those of TCP and UDP, whatever else is said."""
+    """Return the words of a rule, or None if nothing can match. Ports are only those of TCP and UDP, whatever the
+    protocols."""
     words = []
     protocols = numbers[PROTOCOL]
-    if any(numbers[kind] is not None for kind in _PORTS):  # of TCP and UDP, whatever else is said
+    if any(numbers[kind] is not None for kind in _PORTS):  # only TCP and UDP have them
         named = protocols if protocols is not None else ((0, HIGHEST[PROTOCOL]),)
         protocols = tuple((p, p) for p in (6, 17) if any(first <= p <= last for first, last in named))
     for word, ranges in (
@@ -207,8 +210,8 @@ def _matches(numbers: Mapping[int, Ranges | None]) -> list[str] | None:
 
 
 def _unreadable(bridge: str, found: Sequence[Specification], *, ports: bool) -> list[str]:
-    """The end of a chain: what no specification matched, and which might have been told otherwise. `ports`: there ought
-    to be some."""
+    """Return the rules at the end of a chain: for packets that no specification matched, but might have matched if they
+    could be read. `ports` says that the packets ought to have ports."""
     drop = f"counter name {bridge}.{UNREADABLE} drop"
     rules = []
     if ports:

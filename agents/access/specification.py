@@ -1,4 +1,4 @@
-"""A Flowspec specification as it is on the wire (RFC 8955, section 4; IPv6: RFC 8956), and the order in which
+"""A Flowspec specification in its wire format (RFC 8955, section 4; IPv6: RFC 8956), and the order in which
 specifications are tried (section 5.1). Pure."""
 
 import struct
@@ -11,12 +11,12 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from controller.wire.access import Filter
 
 DESTINATION, SOURCE, PROTOCOL, TO_PORT, FROM_PORT = 1, 2, 3, 5, 6
-"""Types of components that are understood here (RFC 8955, section 4.2.2)."""
+"""The types of components that this module understands (RFC 8955, section 4.2.2)."""
 
 HIGHEST = {PROTOCOL: 0xFF, TO_PORT: 0xFFFF, FROM_PORT: 0xFFFF}
 
 FASTEST = 2.0**34
-"""Bytes a second that a limit says at most: more than any port has, and as much as the kernel can count with."""
+"""Most bytes a second for a limit: more than any port has, and as much as the kernel can count with."""
 
 Ranges = tuple[tuple[int, int], ...]
 Network = IPv4Network | IPv6Network
@@ -26,8 +26,8 @@ _RATE, _MARK = 0x8006, 0x8009  # traffic-rate-bytes, traffic-marking (section 7)
 
 @dataclass(frozen=True)
 class Specification:
-    """`components` by type, each as it is on the wire behind its type. What matches is let through at most so many
-    bytes a second (None: all of it, 0: nothing), and gets the DSCP if there is one."""
+    """`components` holds the wire format of each component, without its type, by type. Matching packets pass up to
+    `rate` bytes a second (None: all of them, 0: none), and get the DSCP if there is one."""
 
     filter: Filter
     version: int
@@ -37,23 +37,24 @@ class Specification:
 
     @property
     def name(self) -> str:
-        """The same for the same specification with the same actions, and for no other."""
+        """A name that the same specification with the same actions always has, and no other."""
         text = f"{self.filter.family} {self.filter.nlri} {' '.join(self.filter.actions)}"
         return blake2b(text.encode(), digest_size=8).hexdigest()
 
     def prefix(self, kind: int) -> Network | None:
-        """The prefix of a component; None if it is left out."""
+        """Return the prefix of a component, or None if it is left out."""
         octets = dict(self.components).get(kind)
         return None if octets is None else _network(octets, self.version)
 
     def numbers(self, kind: int) -> Ranges | None:
-        """What a component matches; None if it is left out."""
+        """Return the values that a component matches, or None if it is left out."""
         octets = dict(self.components).get(kind)
         return None if octets is None else _ranges(octets, HIGHEST[kind])
 
 
 def read(of: Filter) -> Specification:
-    """Raises ValueError for what cannot be filtered as it says: rather nothing than something else."""
+    """Return the specification of a filter. Raises ValueError if the kernel cannot filter exactly so: no filter is
+    better than a different one."""
     version = 4 if of.family == "ipv4-flowspec" else 6
     octets = bytes.fromhex(of.nlri)
     head = 1 if octets[0] < 0xF0 else 2
@@ -66,8 +67,8 @@ def read(of: Filter) -> Specification:
 
 
 def ordered(specifications: Iterable[Specification]) -> list[Specification]:
-    """Each once, in the order of RFC 8955, section 5.1, and IPv4 before IPv6. One NLRI has one set of actions: if it is
-    there with several, the first of them by their octets counts, whoever says it."""
+    """Return each specification once, in the order of RFC 8955, section 5.1, and IPv4 before IPv6. One NLRI has one set
+    of actions: of several sets the first by their octets counts, whoever announces it."""
     found: dict[tuple[int, tuple[tuple[int, bytes], ...]], Specification] = {}
     for one in sorted(specifications, key=lambda s: (s.filter.family, s.filter.nlri, s.filter.actions)):
         found.setdefault((one.version, one.components), one)
@@ -110,13 +111,13 @@ def _components(octets: bytes, version: int, nlri: str) -> Iterator[tuple[int, b
 
 
 def _length(octets: bytes, kind: int, version: int) -> int:
-    """How many octets a component has behind its type; 0 if that cannot be told."""
+    """Return the number of octets of a component after its type, or 0 if that cannot be told."""
     if not octets:
         return 0
     if kind in (DESTINATION, SOURCE):
         head = 1 if version == 4 else 2
         if octets[0] > (32 if version == 4 else 128) or octets[1:head] not in (b"", b"\0"):
-            return 0  # an offset: no prefix that begins with the first bit (RFC 8956, section 3.1)
+            return 0  # an offset: the prefix does not begin at the first bit (RFC 8956, section 3.1)
         return head + (octets[0] + 7) // 8
     at = 0
     while at < len(octets):
@@ -134,7 +135,8 @@ def _network(octets: bytes, version: int) -> Network:
 
 
 def _ranges(octets: bytes, highest: int) -> Ranges:
-    """Terms that are joined by OR, unless the AND bit is set (RFC 8955, section 4.2.1.1)."""
+    """Return the values that the terms match. Terms are joined by OR, unless the AND bit is set (RFC 8955, section
+    4.2.1.1)."""
     terms: list[list[tuple[int, int]]] = []
     at = 0
     while at < len(octets):
@@ -176,7 +178,7 @@ def _actions(of: Filter) -> tuple[float | None, int | None]:
             dscp = octets[7] & 0x3F
         else:
             (limit,) = struct.unpack("!f", octets[4:])
-            if not limit >= 0:  # nor is NaN
+            if not limit >= 0:  # NaN is not either
                 raise ValueError(f"filter {of.nlri}: action {action} is no rate")
             rate = min(limit, FASTEST if rate is None else rate)
     return rate, dscp

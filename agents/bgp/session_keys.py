@@ -1,7 +1,9 @@
-"""What the PE's BGP sessions are signed with: the controller's keys, kept over restarts, and how far they are set.
+"""The keys that sign the PE's BGP sessions: the controller's keys, kept across restarts, and the sessions that use
+them.
 
 Keys are in files of mode 0600 and in the speakers' memory, never in logs or reports. They belong to one credential: an
-agent that has enrolled anew does not use those of before."""
+agent that has enrolled again does not use the earlier ones.
+"""
 
 import asyncio
 import hashlib
@@ -30,7 +32,7 @@ class _Kept(Message):
 
 
 class SessionSigning:
-    """`changed` is called when sessions are to be signed otherwise. `run()` says what has come of it."""
+    """Calls `changed` when sessions need other keys. `run()` reports which keys are held and used."""
 
     def __init__(
         self, cloudlet: str, state: StateDirectory, controller: Controller, changed: Callable[[], None]
@@ -41,7 +43,7 @@ class SessionSigning:
         self._due = asyncio.Event()
 
     def take(self, keys: SessionKeys) -> None:
-        """The controller's word. What cannot be kept is not said to be held."""
+        """Take in the controller's keys. Keys that cannot be saved are not reported as held."""
         try:
             kept = _Kept(credential=_credential(self._state), keys=keys)
             self._state.write(_FILE, kept.model_dump_json())
@@ -55,13 +57,13 @@ class SessionSigning:
         self._changed()
 
     def passwords(self, speakers: list[Speaker]) -> dict[str, str]:
-        """What to sign with, by the route server's address; sessions without a key are not in it."""
+        """Return the passwords by the route server's address; sessions without a key are left out."""
         sessions = self._keys.sessions if self._keys is not None else {}
         return {s.address: sessions[s.name].password for s in speakers if s.name in sessions}
 
     def look(self, speakers: list[Speaker], sessions: Mapping[str, str], signed: Mapping[str, str]) -> list[str]:
-        """Which sessions stand, and what they are `signed` with by the speaker's word. Returns sentences about sessions
-        that do not stand and have a key."""
+        """Note which sessions are established, and by `signed` the passwords that the speaker uses. Return sentences
+        about sessions that have a key and are not established."""
         passwords, seen, problems = self.passwords(speakers), {}, []
         for s in speakers:
             key = self._keys.sessions[s.name].key if self._keys and s.name in self._keys.sessions else ""
@@ -76,7 +78,7 @@ class SessionSigning:
         return problems
 
     async def run(self) -> None:
-        """Says again and again what is held and set, until the controller has it, if it told any keys."""
+        """Report the keys that are held and used until the controller has the report, if it has sent any keys."""
         backoff = Backoff()
         while True:
             await self._due.wait()

@@ -1,1 +1,1 @@
-"""The controller, seen from an agent: the client of its API, enrolment, and the report."""
+"""The controller as an agent uses it: the client of its API, and the report."""

@@ -1,5 +1,5 @@
-"""The door to the controller: HTTP by httpx, over TLS where its URL says so, server-sent events by httpx-sse. Nobody
-else imports those."""
+"""Access to the controller: HTTP by httpx, over TLS if its URL says so, and server-sent events by httpx-sse. No other
+module of the agent imports these."""
 
 import asyncio
 import logging
@@ -42,15 +42,15 @@ _FOLLOWED: dict[str, type[Document]] = {
     "session-keys": SessionKeys,
 }
 _LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=60.0)
-_LONGEST_REST = 60.0  # seconds that a replica is left alone at most, whatever it asks for
+_LONGEST_REST = 60.0  # most seconds of a pause, whatever the replica asks for
 
 
 class ControllerAway(Exception):  # noqa: N818 - a condition that passes, not a failure
-    """The controller cannot be reached or cannot answer now."""
+    """The controller cannot be reached, or cannot answer now."""
 
 
 class ControllerRefused(Exception):  # noqa: N818 - an answer
-    """The controller said no. `status` is the HTTP status; the text is the problem's detail (RFC 9457)."""
+    """The controller refused a call. `status` is the HTTP status; the text is the problem's detail (RFC 9457)."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -58,9 +58,9 @@ class ControllerRefused(Exception):  # noqa: N818 - an answer
 
 
 class Controller:
-    """One controller, or several replicas of it, over kept-alive connections. When the one that is spoken to is away,
-    or asks to be left alone for a while (429), the next call is made to the next. Every call raises ControllerAway or
-    ControllerRefused. Over TLS none succeeds before `secure` was called."""
+    """One controller, or several replicas of it, over kept-alive connections. When the present replica is away, or asks
+    for a pause (429), the next call goes to the next replica. Every call raises ControllerAway or ControllerRefused.
+    Over TLS no call succeeds before `secure` was called."""
 
     def __init__(self, *urls: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._resting: dict[httpx.URL, float] = {}
@@ -72,7 +72,7 @@ class Controller:
 
     @property
     def tls(self) -> bool:
-        """Whether it is spoken to over TLS, everywhere."""
+        """Whether all replicas are called over TLS."""
         return all(base.scheme == "https" for base in self._bases)
 
     async def __aenter__(self) -> Self:
@@ -85,17 +85,18 @@ class Controller:
         await self._client.aclose()
 
     def use(self, credential: str) -> None:
-        """The bearer token of every later call."""
+        """Set the bearer token of all later calls."""
         self._headers["Authorization"] = f"Bearer {credential}"
 
     def secure(self, context: ssl.SSLContext) -> None:
-        """Whom later connections trust, and what they show. What is under way goes on as it is."""
+        """Set the TLS context of later connections. Present ones go on as they are."""
         before, self._client = self._client, self._new(context)
         if not self._busy[before]:
             self._leave(before)
 
     async def authorities(self) -> Authorities:
-        """Whom somebody at the controller's address says to trust, whoever that is."""
+        """Return the authorities to trust according to the host at the controller's address, which nobody has
+        checked."""
         nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         nobody.check_hostname, nobody.verify_mode = False, ssl.CERT_NONE
         async with self._new(nobody) as client:
@@ -106,15 +107,15 @@ class Controller:
             raise ControllerAway(f"sent authorities as this agent does not understand: {error}") from error
 
     async def enrol(self, request: EnrolmentRequest) -> Enrolment:
-        """Trades the one-time token for a credential."""
+        """Trade the one-time token for a credential."""
         return Enrolment.model_validate_json((await self._post("enrolments", request)).content)
 
     async def report(self, report: Report) -> None:
-        """Says what is."""
+        """Report the cloudlet's state."""
         await self._post("agent/reports", report)
 
     async def certificate(self, request: CertificateRequest) -> Certified:
-        """Asks for the next certificate."""
+        """Ask for the next certificate."""
         answer = await self._post("agent/certificate", request)
         try:
             return Certified.model_validate_json(answer.content)
@@ -122,7 +123,7 @@ class Controller:
             raise ControllerAway(f"sent a certificate as this agent does not understand: {error}") from error
 
     async def exchange(self, exchange: Exchange) -> Exchanged:
-        """Accounts for delegated ranges."""
+        """Account for delegated ranges."""
         answer = await self._post("agent/leases/exchange", exchange)
         try:
             return Exchanged.model_validate_json(answer.content)
@@ -130,29 +131,30 @@ class Controller:
             raise ControllerAway(f"answered an exchange as this agent does not understand: {error}") from error
 
     async def neighbours(self, report: NeighbourReport) -> None:
-        """Says what probes of neighbours found; returns when the database has it."""
+        """Report probes of neighbours; return when the database has them."""
         await self._post("agent/neighbours", report)
 
     async def sightings(self, report: SightingReport) -> None:
-        """Says where devices were seen; returns when the database has it."""
+        """Report where devices were seen; return when the database has it."""
         await self._post("agent/sightings", report)
 
     async def access(self, report: AccessReport) -> None:
-        """Says what access rules have counted; returns when the database has it."""
+        """Report the counters of access rules; return when the database has them."""
         await self._post("agent/access", report)
 
     async def session_keys(self, held: SessionKeysHeld) -> None:
-        """Says which keys BGP sessions have; returns when the database has it."""
+        """Report which keys BGP sessions have; return when the database has it."""
         await self._post("agent/session-keys", held)
 
     async def moves(self, report: MoveReport) -> None:
-        """Says how far orders are; returns when the database has it."""
+        """Report the progress of orders; return when the database has it."""
         await self._post("agent/moves", report)
 
     async def desired(self, version: int | None, opened: Callable[[], None]) -> AsyncIterator[Document]:
-        """Desired states as they come, over one connection, until it breaks. The first one comes at once unless it
-        has `version`. Between them, whom to probe, what to do for moves, what was revoked and what to filter: what is
-        not understood of that is passed over. `opened` is called when the controller has accepted the stream."""
+        """Yield desired states as they come, over one connection, until it breaks. The first one comes at once unless
+        it has `version`. Between them come the candidates to probe, orders for moves, revocations, access rules and the
+        like; one of these that the agent does not understand is skipped. `opened` is called when the controller has
+        accepted the stream."""
         headers, spoken_to = {} if version is None else {"Last-Event-ID": str(version)}, self._base()
         url, headers = str(spoken_to.join("agent/desired")), self._headers | headers
         try:
@@ -210,7 +212,7 @@ class Controller:
         return response
 
     def _base(self) -> httpx.URL:
-        """Whom to speak to. Raises ControllerAway while that one wants to be left alone."""
+        """Return the replica to call. Raises ControllerAway during the pause that this replica has asked for."""
         base = self._present
         left = self._resting.get(base, 0.0) - time.monotonic()
         if left > 0:
@@ -219,7 +221,7 @@ class Controller:
         return base
 
     def _heed(self, base: httpx.URL, response: httpx.Response) -> bool:
-        """Whether it asked to be left alone (RFC 9110, section 10.2.3), which is remembered."""
+        """Return whether the replica asked for a pause (RFC 9110, section 10.2.3), and remember that."""
         if response.status_code != 429:
             return False
         asked = response.headers.get("retry-after", "")
@@ -233,7 +235,7 @@ class Controller:
 
     @asynccontextmanager
     async def _using(self) -> AsyncIterator[httpx.AsyncClient]:
-        """The present client, which is closed after its last use when there is another."""
+        """Lend the present client. A client that has been replaced is closed after its last use."""
         client = self._client
         self._busy[client] += 1
         try:
@@ -250,13 +252,13 @@ class Controller:
         closing.add_done_callback(self._closing.discard)
 
     def _next(self, away: httpx.URL) -> None:
-        """Speaks to the next replica from now on, unless that was done since."""
+        """Call the next replica from now on, unless that has happened already."""
         if self._present == away:
             self._present = self._bases[(self._bases.index(away) + 1) % len(self._bases)]
 
 
 class _Named(httpx.AsyncHTTPTransport):
-    """Over TLS a controller has one name, whatever its address is."""
+    """Checks one name over TLS, the controller's, whatever its address is."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         request.extensions["sni_hostname"] = CONTROLLER
@@ -264,7 +266,7 @@ class _Named(httpx.AsyncHTTPTransport):
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong; of a certificate that is not believed, that."""
+    """Return what went wrong. If a certificate was not accepted, that is it."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -1,4 +1,4 @@
-"""Which findings a report tells of, if there are more than it may have. Pure."""
+"""Chooses the findings of a report, if there are more than it may have. Pure."""
 
 from collections.abc import Sequence
 from itertools import chain, islice, zip_longest
@@ -8,9 +8,9 @@ from controller.wire.reports import MOST_FINDINGS
 
 
 def told(found: Sequence[Finding]) -> list[Finding]:
-    """All findings, or one of each kind and LAN in turn until the report is full: a LAN whose devices cause thousands
-    leaves room for what others' have. The last one then says that there are more; how many is not in it, as each
-    number would be news."""
+    """Return all findings, or one of each kind and LAN in turn until the report is full: a LAN whose devices cause
+    thousands leaves room for those of others. The last one then says that there are more, but not how many, because
+    each new number would cause a new report."""
     if len(found) <= MOST_FINDINGS:
         return list(found)
     sources: dict[tuple[str, str | None], list[Finding]] = {}

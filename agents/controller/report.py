@@ -1,4 +1,4 @@
-"""From a snapshot to a report. Pure, but for the process's own footprint."""
+"""Turns a snapshot into a report. Pure, except for the process's own footprint."""
 
 import resource
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +39,9 @@ def report(
     findings: Sequence[Finding] = (),
     passages: Mapping[str, Sequence[Passage]] = MappingProxyType({}),
 ) -> Report:
-    """What the kernel has of each desired endpoint. `sessions` by the route server's address, `problems` by endpoint
-    index. To VTEPs that are `awaited` nothing goes yet, whatever the kernel has. `ipsec`: the encrypted tunnels;
-    `findings`: what else was found out, and `passages`, by endpoint, what probes have."""
+    """Return the report: the kernel's state of each desired endpoint. `sessions` are by the route server's address,
+    `problems` by endpoint index. `awaited` are VTEPs that get no frames yet, whatever the kernel has. `ipsec` are the
+    encrypted tunnels, `findings` further findings, and `passages`, by endpoint, the results of probes."""
     return Report(
         cloudlet=desired.cloudlet,
         version=desired.version,
@@ -60,12 +60,13 @@ def report(
 
 
 def same(one: Report, other: Report) -> bool:
-    """Whether two reports say the same of the cloudlet, whatever has been used and counted meanwhile."""
+    """Return whether two reports say the same of the cloudlet, apart from resources used and packets counted."""
     return one.steady == other.steady
 
 
 def tunnels(endpoint: Endpoint, snapshot: Snapshot) -> list[Tunnel]:
-    """The remote VTEPs that the endpoint's frames go to: devices that are up, on the bridge, with a flood entry."""
+    """Return the remote VTEPs that the endpoint's frames go to: devices that are up, on the bridge, with a flood
+    entry."""
     return sorted(_tunnels(endpoint, snapshot), key=lambda t: (t.device, t.vtep))
 
 
@@ -91,7 +92,8 @@ def _endpoint(
 
 
 class _Untold:
-    """Cuts what a report may not have more of, and says so: a report that is refused would say nothing at all."""
+    """Cuts lists that are too long for a report, and adds a problem that says so: the controller would refuse the whole
+    report."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -103,7 +105,7 @@ class _Untold:
 
 
 def _shortened(problems: list[str]) -> list[str]:
-    """The problems as a report may have them."""
+    """Return the problems, cut to what a report may have."""
     told = [text if len(text) <= LONGEST_PROBLEM else text[: LONGEST_PROBLEM - 1] + "…" for text in problems]
     more = len(told) - MOST_PROBLEMS
     return told if more <= 0 else [*told[: MOST_PROBLEMS - 1], f"and {more + 1} problems more"]

@@ -13,14 +13,14 @@ log = logging.getLogger(__name__)
 
 _CLIENTS_AT_ONCE = 64
 _WAITING_PER_CLIENT = 4
-_TIMEOUT = 8.0  # seconds; by then clients have asked again
+_TIMEOUT = 8.0  # seconds; a client asks again before that
 
 M = TypeVar("M")
 
 
 class ClientQueue(Generic[M]):
-    """Hands messages to `serve`. One client's come in order, so that a release cannot overtake the request before it;
-    what is too much is dropped, as clients ask again. `where` is for the log."""
+    """Hands messages to `serve`. The messages of one client come in order, so that a release cannot overtake the
+    request before it. Messages above the limits are dropped: clients ask again. `where` is for the log."""
 
     def __init__(self, where: str, serve: Callable[[M], Awaitable[None]], pace: Pace | None = None) -> None:
         self._where, self._serve = where, serve
@@ -29,7 +29,7 @@ class ClientQueue(Generic[M]):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, client: bytes, message: M) -> None:
-        """Takes one message of `client` in; never raises."""
+        """Take in one message of `client`. Never raises."""
         if not self._pace.allows(client, time.monotonic()):
             log.debug("%s: %s asks too often", self._where, client.hex(":"))
             return
@@ -47,7 +47,7 @@ class ClientQueue(Generic[M]):
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Drops what is being worked on."""
+        """Cancel all work."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -61,7 +61,7 @@ class ClientQueue(Generic[M]):
                     async with asyncio.timeout(_TIMEOUT):
                         await self._serve(waiting[0])
                 except Exception as error:
-                    # The plan is out of reach or wrong: silence, and the client asks again.
+                    # The plan cannot be reached or is wrong: no answer, and the client asks again.
                     text = str(error) or type(error).__name__
                     log.warning("%s: no answer to %s of %s: %s", self._where, waiting[0], client.hex(":"), text)
                 waiting.popleft()

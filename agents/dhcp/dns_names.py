@@ -1,11 +1,12 @@
-"""Domain names as DNS and the options of DHCP and router advertisements have them on the wire."""
+"""Domain names in the wire format of DNS, which options of DHCP and router advertisements use too."""
 
 from collections.abc import Iterable
 
 
 def encode(names: Iterable[str]) -> bytes:
-    """The names one after the other, each as labels with their lengths in front and an empty one at its end (RFC 1035,
-    section 3.1), without compression. Raises ValueError for a label that is empty or has more than 63 octets."""
+    """Return the names one after the other, without compression: each as labels with their lengths in front and an
+    empty label at its end (RFC 1035, section 3.1). Raises ValueError for a label that is empty or has more than 63
+    octets."""
     return b"".join(_encode(name) for name in names)
 
 

@@ -1,8 +1,8 @@
-"""One machine, two protocols, one lease: what ties a LAN's DHCPv4 and DHCPv6 to the same half of the same pair.
+"""One lease for both protocols: DHCPv4 and DHCPv6 of a LAN give a machine the same half of the same pair.
 
-DHCPv4 knows a client by its MAC and client id, DHCPv6 by DUID and IAID. What both have is the MAC: that of the frame
-in DHCPv6, as a DUID says only what its sender likes. Who is known to the plan by client id alone is recognised by the
-MAC from which it last used that id here.
+DHCPv4 knows a client by its MAC and client id, DHCPv6 by DUID and IAID. The MAC is common to both. In DHCPv6 it is the
+MAC of the frame, because a client can put anything into its DUID. A client that the plan knows only by its client id is
+recognised by the MAC from which it last used that id here.
 """
 
 import time
@@ -19,28 +19,28 @@ _MOST_CLIENTS = 4096
 
 
 class DualStack:
-    """Both families' way to the same leases. A lease ends when the last family that uses it gives it back. Which ones
-    do is not kept over a restart of the agent: then the lease ends with the first, and the other's next renewal has
-    the same pair again."""
+    """The access of both address families to the same leases. A lease ends when the last family that uses it gives it
+    back. The agent does not keep over a restart which families use a lease: then the lease ends with the first release,
+    and the other family gets the same pair again at its next renewal."""
 
     def __init__(self, leases: LeaseSource, now: Callable[[], float] = time.monotonic) -> None:
         self._leases, self._now = leases, now
-        # By endpoint and MAC: until when which family uses the lease. The one not renewed for longest comes first.
+        # By endpoint and MAC: the time until which each family uses the lease. The least recently renewed comes first.
         self._used: OrderedDict[tuple[str, str], dict[Version, float]] = OrderedDict()
-        self._client_ids: OrderedDict[str, str] = OrderedDict()  # by MAC, the one not heard of for longest first
+        self._client_ids: OrderedDict[str, str] = OrderedDict()  # by MAC, the least recently used first
 
     def of(self, version: Version) -> LeaseSource:
-        """The leases as one family's DHCP server sees them."""
+        """Return the leases as the DHCP server of one family sees them."""
         return _Family(self, version)
 
     async def offer(self, version: Version, request: LeaseRequest) -> LeaseGrant:
-        """As LeaseSource.offer."""
+        """Offer a lease as LeaseSource.offer does."""
         if version == 6:
             request = request.model_copy(update={"client_id": self._client_ids.get(request.mac)})
         return await self._leases.offer(request)
 
     async def grant(self, version: Version, request: LeaseRequest) -> LeaseGrant:
-        """As LeaseSource.grant."""
+        """Grant a lease as LeaseSource.grant does."""
         if version == 6:
             request = request.model_copy(update={"client_id": self._client_ids.get(request.mac)})
         grant = await self._leases.grant(request)
@@ -53,7 +53,7 @@ class DualStack:
         return grant
 
     async def release(self, version: Version, release: LeaseRelease) -> None:
-        """As LeaseSource.release; nothing while the other family uses the lease."""
+        """Release a lease as LeaseSource.release does. Do nothing while the other family uses the lease."""
         used = self._used.get((release.endpoint, release.mac), {})
         used.pop(version, None)
         if any(until > self._now() for until in used.values()):
@@ -61,7 +61,7 @@ class DualStack:
         await self._leases.release(self._named(version, release))
 
     async def decline(self, version: Version, release: LeaseRelease) -> None:
-        """As LeaseSource.decline, for both families: a pair has a number, and both its addresses follow from it."""
+        """Decline as LeaseSource.decline does, for both families: both addresses follow from one number in the pair."""
         self._used.pop((release.endpoint, release.mac), None)
         await self._leases.decline(self._named(version, release))
 
@@ -71,7 +71,7 @@ class DualStack:
         return release.model_copy(update={"client_id": self._client_ids.get(release.mac)})
 
     def _forget(self, now: float) -> None:
-        """What is over, and what is too much."""
+        """Forget leases that are over, and the oldest entries above the limits."""
         while len(self._client_ids) > _MOST_CLIENTS:
             self._client_ids.popitem(last=False)
         while self._used:
@@ -83,7 +83,7 @@ class DualStack:
 
 
 class _Family:
-    """A LeaseSource."""
+    """The LeaseSource of one address family."""
 
     def __init__(self, families: DualStack, version: Version) -> None:
         self._families, self._version = families, version

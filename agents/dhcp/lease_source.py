@@ -1,4 +1,4 @@
-"""Where leases come from: the address plan, reached however the agent reaches it."""
+"""The source of leases for a DHCP server: the address plan, by whatever path the agent reaches it."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 
 
 class LeaseRefused(Exception):  # noqa: N818 - an answer of the plan, not a failure
-    """The plan has no address for this client. The reason is for people."""
+    """Raised when the plan has no address for this client. The reason is for users."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -14,23 +14,24 @@ class LeaseRefused(Exception):  # noqa: N818 - an answer of the plan, not a fail
 
 
 class NoAnswer(Exception):  # noqa: N818 - a condition that passes
-    """Nobody can say now; the client is left to try again."""
+    """Raised when no answer can be given now; the client tries again."""
 
 
 class LeaseSource(Protocol):
-    """The address plan as a DHCP server sees it. Anything raised but LeaseRefused means that there is no answer now,
-    and the client is left to try again."""
+    """The address plan as a DHCP server sees it. Any error except LeaseRefused means that there is no answer now, and
+    the client tries again."""
 
     async def offer(self, request: LeaseRequest) -> LeaseGrant:
-        """What the client could have: kept for it for a moment, leased to nobody. Raises LeaseRefused."""
+        """Return the lease that the client could have. Its address is kept for the client for a moment, but not leased.
+        Raises LeaseRefused."""
 
     async def grant(self, request: LeaseRequest) -> LeaseGrant:
-        """The client's lease, new or renewed; the same address for the same client. Where the request names another
-        address than that, nothing is leased. When this returns, the lease survives any crash. Raises LeaseRefused."""
+        """Return the client's lease, new or renewed; the same client gets the same address. If the request names
+        another address, nothing is leased. When this returns, the lease survives any crash. Raises LeaseRefused."""
 
     async def release(self, release: LeaseRelease) -> None:
-        """The client gives its address back. Releasing what is not leased is no error."""
+        """Take back the address of a client. Releasing an address that is not leased is no error."""
 
     async def decline(self, release: LeaseRelease) -> None:
-        """The client found that somebody else uses the address that it was given: it is not given out for a time, and
-        people are told. An address that is not leased to this client stays as it is."""
+        """Note that the client found another user of the address that it was given: the address is not given out for a
+        time, and users are told. An address that is not leased to this client stays as it is."""

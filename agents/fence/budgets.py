@@ -1,14 +1,16 @@
-"""The budgets of each port, for what the kernel remembers of it and the agent answers, to nft text. Pure.
+"""Turns the budgets of each port into nft text. Budgets limit what the kernel remembers for a port, and how often the
+agent answers it. Pure.
 
-A bridge keeps each source MAC that it hears for 300 s, and a gateway an entry for each neighbour that speaks to it, or
-that it looks for (RFC 6583 has what comes of that). Neither has a bound of its own for a port. Of MACs the kernel keeps
-as many as one port makes up. The neighbour tables are those of the whole machine: when one port has filled them, no
-LAN's gateway reaches anybody whom it does not know yet. So a frame with something new at its port is dropped ahead of
-the kernel once the port has spent its budget: so much at once, and so much a second over time. Things that are known at
-a port stay known for as long as the kernel remembers them, and go on. Of requests to the agent itself, each frame
-counts.
+A bridge keeps each source MAC that it hears for 300 s. A gateway keeps an entry for each neighbour that speaks to it,
+or that it looks for (RFC 6583 describes the consequences). Neither has a limit per port. The kernel keeps as many MACs
+as one port makes up. The whole machine shares the neighbour tables: when one port has filled them, no LAN's gateway
+reaches a host that it does not know yet. So a port has a budget for new things: so many at once, and so many a second
+over time. Once it is spent, a frame with something new at that port is dropped before the kernel sees it. Things that
+are known at a port stay known for as long as the kernel remembers them, and their frames pass. Of requests to the agent
+itself, each frame counts.
 
-The fences' tables are replaced at each change. This one stays with all that it has counted, and only its rules change.
+The fences' tables are replaced at each change. This table stays with all that it has counted, and only its rules
+change.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,11 +22,11 @@ from agents.fence.rules import Fence, access_ports
 TABLE = "weft-budgets"
 
 REMEMBERED = 300
-"""Seconds for which a bridge remembers a MAC (linux/if_bridge.h, BR_DEFAULT_AGEING_TIME). Neighbours that nobody needs
-are forgotten sooner."""
+"""Seconds for which a bridge remembers a MAC (linux/if_bridge.h, BR_DEFAULT_AGEING_TIME). The kernel forgets unused
+neighbours sooner."""
 
 TUNNEL = 4
-"""So many times an access port's budget is that of a tunnel, behind which are whole LANs."""
+"""A tunnel's budget is so many times an access port's, because whole LANs are behind it."""
 
 _HOOKS = ("prerouting", "input")
 _LINK_LOCAL = ip_network("fe80::/10")
@@ -33,9 +35,9 @@ _PORTS, _KNOWN = 65_536, 2**21  # sizes of the sets, which take memory as they f
 
 @dataclass(frozen=True)
 class Budget:
-    """Of one port for one kind of thing. `key` is what the thing is in a frame, and `kind` its type, in nft's terms;
-    without a key each frame is one. Its counters are `BRIDGE.REASON-at` for access ports and `BRIDGE.REASON-in` for
-    tunnels."""
+    """The budget of one port for one kind of thing. `key` is the part of a frame that is the thing, and `kind` its
+    type, in nft's terms; without a key each frame is one thing. Its counters are `BRIDGE.REASON-at` for access ports
+    and `BRIDGE.REASON-in` for tunnels."""
 
     name: str
     reason: str
@@ -48,12 +50,13 @@ class Budget:
 
     @property
     def most(self) -> int:
-        """The most that the kernel remembers of an access port."""
+        """The most entries that the kernel remembers for an access port."""
         return self.burst + self.rate * REMEMBERED
 
 
 MACS = Budget("macs", "crowd", "prerouting", "ether saddr", "type ifname . ether_addr", 4096, 14)
-"""Ahead of the bridge, which learns them. Of a tunnel where it does so (VPLS): EVPN's come by BGP, which has limits."""
+"""New MACs, dropped before the bridge learns them. On tunnels only where the bridge learns from them (VPLS): EVPN's
+MACs come by BGP, which has limits."""
 
 _TARGET = "@th,64,128"
 _FOUR, _SIX = "type ifname . ipv4_addr", "type ifname . ipv6_addr"
@@ -67,21 +70,21 @@ NEIGHBOURS = (
     Budget("sought4", "scan", "input", "ip daddr", _FOUR, *_ENTRIES, "ip daddr @onlink4"),
     Budget("sought6", "scan", "input", "ip6 daddr", _SIX, *_ENTRIES, "ip6 daddr @onlink6"),
 )
-"""Ahead of the gateway alone: who speaks ARP or discovery, from which address of the link something comes that may be
-answered, and which of them something is routed to."""
+"""New neighbours of the gateway alone: senders of ARP or discovery, on-link addresses of senders that may be answered,
+and on-link addresses that packets are routed to."""
 
 REQUESTS = Budget("requests", "requests", "input", "", "", 500, 100, "udp dport { 67, 547 }")
 SOLICITATIONS = Budget("solicitations", "requests", "input", "", "", 500, 100, "icmpv6 type 133")
-"""Ahead of the agent, which answers DHCP and routers' solicitations of all LANs."""
+"""DHCP requests and router solicitations, which the agent answers for all LANs."""
 
 ALL = (MACS, *NEIGHBOURS, REQUESTS, SOLICITATIONS)
 REASONS = tuple(dict.fromkeys(budget.reason for budget in ALL))
 
 
 def budgets(fences: Sequence[Fence], gone: Iterable[str] = ()) -> str:
-    """Return the text for `nft -f`: the table `bridge weft-budgets`, which is made where it is not, and its rules anew.
-    Bridges that are `gone` lose their counters, which would count for the next LAN of that name. No fences, no table.
-    """
+    """Return the text for `nft -f` that makes the table `bridge weft-budgets` if it is missing, and replaces its rules.
+    Bridges that are `gone` lose their counters, which would count for the next LAN of that name. Without fences there
+    is no table."""
     if not fences:
         return f"table bridge {TABLE}\ndelete table bridge {TABLE}\n"
     ordered = sorted(fences, key=lambda fence: fence.bridge)
@@ -125,7 +128,7 @@ def _sets(budget: Budget) -> Iterator[str]:
 
 
 def _rules(budget: Budget, fences: Sequence[Fence]) -> Iterator[str]:
-    """By the ports' names: not every kernel tells nft the bridge's."""
+    """Yield the rules of a budget. They name ports, because not every kernel tells nft the name of the bridge."""
     known = f"update @known-{budget.name} {{ iifname . {budget.key} }}" if budget.key else ""
     if known:
         yield f"iifname . {budget.key} @known-{budget.name} {known} return"

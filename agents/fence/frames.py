@@ -1,9 +1,9 @@
-"""Which frames hide a packet behind another header, as nft matches in the bridge family. Pure.
+"""The nft matches (bridge family) for frames that hide a packet behind another header. Pure.
 
-The other rules find a packet by the EtherType right behind the addresses. A receiver may find it elsewhere: Linux reads
-a frame with tags of VLAN 0 as one without, and others read IP and ARP in 802.2 SNAP (RFC 1042). So a frame that has
-another header in front of its packet is told by that header, whatever is inside. EtherTypes that carry no other packet
-(LLDP, PTP, PROFINET and so on) stay what they are.
+The other rules find a packet by the EtherType right after the addresses. A receiver may find it elsewhere: Linux reads
+a frame with tags of VLAN 0 as one without, and other systems read IP and ARP in 802.2 SNAP (RFC 1042). So these rules
+match a frame by the header in front of its packet, whatever is inside. They do not match EtherTypes that carry no other
+packet (LLDP, PTP, PROFINET and so on).
 """
 
 _TAGS = (
@@ -41,7 +41,8 @@ def _types(numbers: tuple[int, ...]) -> str:
 
 
 LENGTH = "ether type 0x0000-0x05ff"
-"""Frames of IEEE 802.3 with a length where others have an EtherType: LLC comes next, in it SNAP or others."""
+"""Frames of IEEE 802.3 with a length where others have an EtherType: LLC comes next, which holds SNAP or another
+header."""
 
 TAGGED: tuple[str, ...] = (_types(_TAGS),)
 """Frames with a tag, or several."""
@@ -50,5 +51,5 @@ WRAPPED: tuple[str, ...] = (_types(_WRAPPERS),)
 """Frames of a protocol that carries other packets."""
 
 NO_BPDU: tuple[str, ...] = (f"{LENGTH} ether daddr != 01:80:c2:00:00:00", f"{LENGTH} @ll,112,24 != 0x424203")
-"""Frames with a length that are no BPDU (IEEE 802.1D, section 9; to the bridge group address, LLC 42 42 03).
-Switches of one LAN need these to find a loop through its access ports."""
+"""Frames with a length that are no BPDU (IEEE 802.1D, section 9; to the bridge group address, LLC 42 42 03). Switches
+of one LAN need BPDUs to find a loop through its access ports."""

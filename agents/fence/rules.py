@@ -1,25 +1,24 @@
-"""From fences to nft text. Pure.
+"""Turns fences into nft text. Pure.
 
-Why these hooks: bridge prerouting sees every frame that comes out of a tunnel, whether it will be forwarded or go up to
-the gateway, before the bridge learns its source; bridge postrouting sees every frame that goes into one, forwarded or
-the gateway's own. The mark for "came out of a tunnel" is set in bridge input, on frames that go up to the gateway and
-on no other: where net.bridge.bridge-nf-call-iptables is on, bridged frames pass `inet forward` too, and must not be
-taken for routed ones (a VM that moved keeps an address of another LAN's prefix for a while).
+The hooks: bridge prerouting sees every frame that comes out of a tunnel before the bridge learns its source, whether
+the frame will be forwarded or go up to the gateway. Bridge postrouting sees every frame that goes into a tunnel,
+forwarded or the gateway's own. Bridge input sets the mark for "came out of a tunnel" only on frames that go up to the
+gateway: where net.bridge.bridge-nf-call-iptables is on, bridged frames pass `inet forward` too, and must not be taken
+for routed ones (a VM that moved keeps an address of another LAN's prefix for a while).
 
-A machine that moved here goes on sending to the gateway of the LAN that it came from. What it wants routed is turned to
-the gateway of the LAN that it is at: over there it would be transit.
+A machine that moved here goes on sending to the gateway of the LAN that it came from. The fence turns the packets that
+it wants routed to the gateway of the LAN where it is now; at the other LAN they would be transit.
 
-Neighbour discovery crosses as ARP does, but only for addresses that are not link-local, and nobody over there may speak
-as this LAN's gateway: devices know their router by its link-local address, and one frame would turn them to another.
+Neighbour discovery crosses as ARP does, except for link-local addresses, and nobody on another LAN may speak as this
+LAN's gateway: devices know their router by its link-local address, and one frame would turn them to another router.
+Nobody at an access port may either: a DHCP server's or a router's messages come from the gateway, which is no port.
+Frames that hide such a message are dropped too: those with a tag or another header in front of the packet (frames.py),
+and those with an IPv6 header chain whose end cannot be read (RFC 7113).
 
-Nor may anybody at an access port: what a DHCP server or a router says comes from the gateway, which is no port. Frames
-that hide it are dropped with it: a tag or another header in front of the packet (frames.py), or an IPv6 header chain
-whose end cannot be read (RFC 7113).
-
-VXLAN is taken from the VTEPs that a pool is shared with, each with the VNIs of its own tunnels, and from nobody else:
-the kernel looks a frame's device up by its VNI alone. A VTEP that shares one pool with this cloudlet has no way into
-another. Connections to where machines arrive are taken from the same VTEPs, as hypervisors ask nobody who writes to a
-disk. Whether it has to be encrypted is agents/ipsec's business.
+VXLAN is accepted only from the VTEPs that share a pool, each with the VNIs of its own tunnels, because the kernel finds
+a frame's device by its VNI alone. So a VTEP that shares one pool with this cloudlet has no way into another.
+Connections to the ports where machines arrive are accepted from the same VTEPs only, because hypervisors do not check
+who writes to a disk. agents/ipsec decides whether all this has to be encrypted.
 """
 
 import re
@@ -35,17 +34,17 @@ from agents.nft.nft import FAMILIES
 TABLE = "weft"
 
 AT_PORTS = ("tagged-at", "wrapped-at", "dhcp-at", "router-at", "gateway-at", "hidden-at")
-"""Why what comes from an access port is dropped: a tag, another header in front of the packet, a DHCP server, a router,
-the gateway's addresses, headers that cannot be read."""
+"""The reasons to drop a frame from an access port: a tag, another header in front of the packet, a message of a DHCP
+server or of a router, the gateway's addresses, headers that cannot be read."""
 
 OUTSIDE = "vxlan.outside"
-"""Counts VXLAN from somebody who shares no pool with this cloudlet, or for an address that is not its VTEP."""
+"""The counter of VXLAN from a host that shares no pool with this cloudlet, or for an address that is not its VTEP."""
 
 OTHER_VNI = "vxlan.other-vni"
-"""Counts VXLAN from the VTEP of a peer with a VNI that is none of its tunnels'."""
+"""The counter of VXLAN from the VTEP of a peer with a VNI that none of its tunnels has."""
 
 UNASKED = "moves.outside"
-"""Counts tries of somebody who shares no pool with it to connect to where machines arrive."""
+"""The counter of attempts to connect to where machines arrive, by hosts that share no pool with this cloudlet."""
 
 # One bit of the packet mark, so that other users of marks keep theirs.
 _FROM_TUNNEL = 0x1000_0000
@@ -54,15 +53,15 @@ _MARKED = f"meta mark & {_FROM_TUNNEL:#x} != 0"
 # The names of the families in nft, for `daddr` and for `nfproto`.
 _FAMILIES = {4: ("ip", "ipv4"), 6: ("ip6", "ipv6")}
 
-# Within a family, what a packet for the gateway host itself may also be addressed to: multicast, broadcast, link-local.
+# Further destinations, by family, of packets for the gateway host itself: multicast, broadcast, link-local.
 _ANYWHERE = {4: ("224.0.0.0/4", "255.255.255.255"), 6: ("fe80::/10", "ff00::/8")}
 
-# What no gateway routes: link-local addresses (RFC 3927, section 2.6.2; RFC 4291, section 2.5.6).
+# Link-local addresses, which no gateway routes (RFC 3927, section 2.6.2; RFC 4291, section 2.5.6).
 _UNROUTED = {4: "169.254.0.0/16", 6: "fe80::/10"}
 _A_GATEWAY = f"ether daddr & ff:ff:00:00:00:00 == {GATEWAYS}:00:00:00:00"
 
-# ICMPv6 types (RFC 4861, section 4). The target address is 8 octets into either message of neighbours; nft releases
-# differ in what they call it, and all of them can compare raw bits.
+# ICMPv6 types (RFC 4861, section 4). The target address is 8 octets into both neighbour messages; nft releases name it
+# differently, and all of them can compare raw bits.
 _ROUTER_MESSAGES = "133, 134, 137"
 _ROUTERS_OWN = "134, 137"
 _NEIGHBOUR_MESSAGES = "135, 136"
@@ -80,11 +79,11 @@ _PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,13}[A-Za-z0-9_.*-]?", re.ASCII
 
 @dataclass(frozen=True)
 class Fence:
-    """One LAN and where it meets others: its bridge, the tunnel ports (a name, or a prefix ending in `*`), and the
-    LAN's own prefix in CIDR form. With IPv6 beside it `prefix6`, and `gateways6`, the gateway's own IPv6 addresses.
-    `gateway` is its IPv4 address and `mac` its MAC, and `ports` are the LAN's access ports: visitors at those get
-    routed what they send to another gateway, and nobody there is a gateway. `learns`: the bridge learns MACs from the
-    tunnels. `remotes` are prefixes that the gateway has on its link behind tunnels. Raises ValueError naming the
+    """One LAN and its borders: the bridge, the tunnel ports (a name, or a prefix ending in `*`), and the LAN's own
+    prefix in CIDR form. With IPv6 there are also `prefix6`, and `gateways6`, the gateway's own IPv6 addresses.
+    `gateway` is its IPv4 address and `mac` its MAC. `ports` are the LAN's access ports: packets from there to another
+    LAN's gateway are routed here, and nobody there may act as a gateway. `learns` says that the bridge learns MACs from
+    the tunnels. `remotes` are prefixes that the gateway has on its link behind tunnels. Raises ValueError naming the
     field."""
 
     bridge: str
@@ -119,20 +118,20 @@ class Fence:
                 raise ValueError(f"fence {self.bridge}: {field}: {error}") from None
 
     def network(self, version: int) -> IPv4Network | IPv6Network | None:
-        """The LAN's prefix in that family; None if it has none."""
+        """Return the LAN's prefix of that IP version, or None if it has none."""
         networks = [ip_network(prefix) for prefix in (self.prefix, self.prefix6) if prefix is not None]
         return next((network for network in networks if network.version == version), None)
 
     @property
     def onlink(self) -> list[IPv4Network | IPv6Network]:
-        """All prefixes whose addresses the gateway looks for itself."""
+        """All prefixes whose addresses the gateway resolves itself."""
         return [ip_network(prefix) for prefix in (self.prefix, self.prefix6, *self.remotes) if prefix is not None]
 
 
 @dataclass(frozen=True)
 class Underlay:
-    """The cloudlet's own VTEP, the tunnels that end there, as the other end's VTEP and the VNI that frames come with,
-    and TCP ports at which machines arrive."""
+    """The cloudlet's own VTEP; the tunnels that end there, each as the other end's VTEP and the VNI of its frames; and
+    the TCP ports at which machines arrive."""
 
     vtep: str
     tunnels: frozenset[tuple[str, int]]
@@ -145,16 +144,17 @@ class Underlay:
 
 
 def ruleset(fences: Sequence[Fence], underlay: Underlay | None = None) -> str:
-    """The text for `nft -f` that replaces the tables `bridge weft` and `inet weft` in one transaction.
+    """Return the text for `nft -f` that replaces the tables `bridge weft` and `inet weft` in one transaction.
 
-    Equal sets of fences give equal text; no fences, no tables. Each drop has a counter `BRIDGE.REASON`, that of the
-    underlay `vxlan.outside`, `vxlan.other-vni` and `moves.outside`. Raises ValueError when two fences name one bridge.
+    Equal sets of fences give equal text; without fences there are no tables. Each drop has a counter `BRIDGE.REASON`;
+    those of the underlay are `vxlan.outside`, `vxlan.other-vni` and `moves.outside`. Raises ValueError when two fences
+    name one bridge.
     """
     ordered = sorted(fences, key=lambda f: f.bridge)
     for one, other in pairwise(ordered):
         if one.bridge == other.bridge:
             raise ValueError(f"fence {one.bridge}: there twice")
-    # `delete` fails on a table that is not there, and `table` adds one that is not: so first the one, then the other.
+    # `delete` fails on a table that is not there, so `table` first adds it if it is missing.
     lines = [line for family in FAMILIES for line in (f"table {family} {TABLE}", f"delete table {family} {TABLE}")]
     if ordered:
         lines += _bridge_table(ordered) + _inet_table(ordered, underlay)
@@ -188,8 +188,8 @@ def _bridge_table(fences: list[Fence]) -> list[str]:
 
 
 def _visitors(fence: Fence) -> list[str]:
-    """Frames from an access port for the gateway of another LAN. By the ports' names: not every kernel tells nft the
-    bridge's."""
+    """Return the rules for frames from an access port to the gateway of another LAN. They name ports, because not every
+    kernel tells nft the name of the bridge."""
     ports = access_ports(fence)
     if fence.mac is None or not ports:
         return []
@@ -203,7 +203,8 @@ def access_ports(fence: Fence) -> str:
 
 
 def _impostors_to_drop(fence: Fence) -> list[str]:
-    """What only this cloudlet says on the LAN: as a DHCP server, as a router, from its gateway's addresses."""
+    """Return the rules that drop messages which only this cloudlet may send on the LAN: as a DHCP server, as a router,
+    from its gateway's addresses."""
     tagged, wrapped, dhcp, router, gateway, hidden = (_drop(fence, reason) for reason in AT_PORTS)
     rules = [
         *(f"{match} {tagged}" for match in frames.TAGGED),
@@ -222,7 +223,8 @@ def _impostors_to_drop(fence: Fence) -> list[str]:
 
 
 def _frames_to_turn(fence: Fence, mac: str) -> list[str]:
-    """What that gateway would route; ARP and discovery still find it. The type of packet was set before."""
+    """Return the rules that redirect packets, which that gateway would route, to this LAN's gateway; ARP and discovery
+    still reach the other one. The rules also set the packet type, which the kernel has determined before."""
     rules = ["icmpv6 type 133-137 return"]
     for version, (family, _) in _FAMILIES.items():
         if fence.network(version) is not None:
@@ -231,8 +233,9 @@ def _frames_to_turn(fence: Fence, mac: str) -> list[str]:
 
 
 def _frames_to_drop(fence: Fence, way: str) -> list[str]:
-    """A LAN is untagged; a tag (of VLAN 0, say) would only hide what is in the frame from the rules below. BPDUs stay
-    at home too: one LAN's spanning tree is not the business of another's switches."""
+    """Return the rules that drop frames at a tunnel. A LAN is untagged: a tag (of VLAN 0, say) would only hide the
+    packet from the other rules. BPDUs stay at home too, because one LAN's spanning tree does not concern another's
+    switches."""
     return [
         *(f"{match} {_drop(fence, f'tagged-{way}')}" for match in frames.TAGGED),
         *(f"{match} {_drop(fence, f'wrapped-{way}')}" for match in (*frames.WRAPPED, frames.LENGTH)),
@@ -242,9 +245,10 @@ def _frames_to_drop(fence: Fence, way: str) -> list[str]:
 
 
 def _discovery_to_drop(fence: Fence, way: str) -> list[str]:
-    """All of it on a LAN without IPv6. Else routers' messages, and what is about link-local addresses; and what comes
-    in as if from the gateway, or advertises the gateway's address. What is about other addresses is let through
-    whatever the prefix, as a machine that moved keeps its own; to whom is the tunnels' matter."""
+    """Return the rules that drop discovery at a tunnel. On a LAN without IPv6 they drop all of it. Otherwise they drop
+    routers' messages, messages about link-local addresses, and those that come in from the gateway's address or
+    advertise it. Messages about other addresses pass whatever the prefix, as a machine that moved keeps its own; the
+    tunnels decide to whom they go."""
     nd = _drop(fence, f"nd-{way}")
     if fence.network(6) is None:
         return [f"icmpv6 type 133-137 {nd}"]
@@ -296,9 +300,10 @@ def _address_type(underlay: Underlay) -> str:
 
 
 def _strangers_to_drop(underlay: Underlay) -> list[str]:
-    """Of VXLAN also what goes to another address of this host, a gateway's say: the kernel takes it there as well, and
-    so would others who use the port, with VNIs of their own. Of TCP the first packet of a connection alone: the same
-    ports are used for connections from here."""
+    """Return the rules that drop packets of strangers. They also drop VXLAN with our VNIs to another address of this
+    host, such as a gateway's: the kernel accepts it there as well, but other programs may use the port with VNIs of
+    their own. Of TCP they drop only the first packet of a connection, because connections from here use the same
+    ports."""
     version = ip_address(underlay.vtep).version
     family, _ = _FAMILIES[version]
     _, other = _FAMILIES[10 - version]
@@ -317,12 +322,14 @@ def _strangers_to_drop(underlay: Underlay) -> list[str]:
 
 
 def _redirects_to_drop(fence: Fence) -> str:
-    """The gateway's own: after a leave a device must not think that a remote's address is on its link."""
+    """Return the rule that drops the gateway's own redirects: after a leave a device must not believe that a remote's
+    address is on its link."""
     return f'oifname "{fence.bridge}" icmpv6 type 137 {_drop(fence, "redirect")}'
 
 
 def _packets_to_drop(fence: Fence) -> list[str]:
-    """Routed packets: from a tunnel only into the own prefix, from the LAN never into another LAN."""
+    """Return the rules for routed packets: from a tunnel only into the own prefix, from the LAN never into another
+    LAN."""
     rules = []
     for version, (family, protocol) in _FAMILIES.items():
         own = fence.network(version)
@@ -332,7 +339,8 @@ def _packets_to_drop(fence: Fence) -> list[str]:
 
 
 def _deliveries_to_drop(fence: Fence) -> list[str]:
-    """Packets for this host: from a tunnel only to its address on the LAN, from the LAN to no other LAN's gateway."""
+    """Return the rules for packets to this host: from a tunnel only to its address on the LAN, from the LAN to no other
+    LAN's gateway."""
     rules = []
     for version, (family, _) in _FAMILIES.items():
         own = fence.network(version)

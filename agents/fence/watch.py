@@ -1,4 +1,4 @@
-"""Hears at once when somebody else takes rules of the agent's out, and knows for how long they were gone."""
+"""Notices at once when another program removes rules of the agent, and knows for how long they were gone."""
 
 import asyncio
 import logging
@@ -13,18 +13,18 @@ from controller.wire.findings import Finding
 log = logging.getLogger(__name__)
 
 OURS = "weft"
-"""How the names of all tables of the agent begin."""
+"""The prefix of the names of all tables of the agent."""
 
 REMEMBERED = 3600.0
-"""Seconds for which a gap is told of after it is closed."""
+"""Seconds for which a gap is reported after it is closed."""
 
-_LONGEST = 2**31 - 1  # milliseconds that a report may name
+_LONGEST = 2**31 - 1  # most milliseconds that a report may have
 
 
 class RuleWatch:
-    """`taken` is called when rules are to be put in again, and `changed` when others have changed theirs;
-    `restored()` says that the agent's are in place. A gap begins when the kernel's notification is read, and ends with
-    the pass that put the last of the rules back."""
+    """Calls `taken` when rules are to be loaded again, and `changed` when others have changed their own. The caller
+    says by `restored()` that the agent's rules are in place. A gap begins when the kernel's notification is read, and
+    ends with the pass that puts the last of the rules back."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class RuleWatch:
         self._text = self._gone = ""
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Watch until it is cancelled."""
         try:
             with heard(self._heard):
                 while True:
                     await self._came.wait()
                     self._came.clear()
                     await self._look()
-        except OSError as error:  # then the next pass finds out
+        except OSError as error:  # the next reconcile pass still finds them
             log.warning("changes of nftables by others are not heard of at once: %s", error)
 
     def _heard(self, transactions: list[Transaction] | None) -> None:
@@ -83,8 +83,8 @@ class RuleWatch:
             self._taken()
 
     def restored(self, began: float) -> None:
-        """All rules are in the kernel, by a pass that began then. One that began before rules were taken out may have
-        put in its own ahead of that: the next one counts."""
+        """Note that all rules are in the kernel, loaded by a pass that began at that time. A pass that began before the
+        removal may have loaded its rules before it as well, so only the next one counts."""
         if self._since is None or began < self._latest:
             return
         self._closed = self._clock()
@@ -94,7 +94,7 @@ class RuleWatch:
         log.warning("%s: they were %s", self._text, self._gone)
 
     def findings(self) -> list[Finding]:
-        """The latest gap, while it is open and for a while after."""
+        """Return the latest gap, while it is open and for a while after."""
         if not self._text or (self._closed is not None and self._clock() - self._closed > REMEMBERED):
             return []
         text = f"{self._text}; without them nothing fences the LANs. They were {self._gone}."

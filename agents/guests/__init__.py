@@ -1,7 +1,7 @@
-"""Whether the guests of this cloudlet's machines still answer.
+"""The check whether the guests of this cloudlet's machines still answer.
 
-`silence.py` decides, without I/O, from when on a guest is taken to be silent; `guests.py` asks them in turn, by their
-drivers, and leaves machines alone that are being moved.
+`silence.py` decides, without I/O, when a guest counts as silent. `guests.py` asks the guests by their drivers, and
+leaves out machines that are being moved.
 """
 
 from agents.guests.guests import Guests

@@ -1,4 +1,4 @@
-"""Asks the guests of this cloudlet's machines whether they are there."""
+"""The regular question to the guests of this cloudlet's machines whether they answer."""
 
 import asyncio
 import logging
@@ -14,29 +14,29 @@ log = logging.getLogger(__name__)
 INTERVAL = 30.0
 """Seconds from one round of questions to the next."""
 
-_PATIENCE = 10.0  # seconds for one answer, the way to the guest included
+_PATIENCE = 10.0  # seconds for one answer, connecting to the guest included
 _AT_ONCE = 4  # guests that are asked at the same time
 
 
 class Machines(Protocol):
-    """The machines that there are here."""
+    """The machines of this cloudlet."""
 
     def running(self) -> Iterable[tuple[str, Hypervisor]]:
-        """The machines that run, as far as is known, each with its driver."""
+        """Return the machines that run, as far as is known, each with its driver."""
 
     def at_rest(self, name: str) -> bool:
-        """Whether nothing is being done to a machine."""
+        """Return whether no work is being done on a machine."""
 
 
 class Guests:
-    """One cloudlet's. `changed` is called when a guest has fallen silent, or speaks again."""
+    """The guests of one cloudlet. `changed` is called when a guest falls silent or answers again."""
 
     def __init__(self, machines: Machines, changed: Callable[[], None]) -> None:
         self._machines, self._changed = machines, changed
         self._silence = Silence()
 
     def findings(self) -> list[Finding]:
-        """The guests that are silent now."""
+        """Return a finding for each guest that is silent now."""
         return self._silence.findings()
 
     async def run(self) -> None:
@@ -46,7 +46,8 @@ class Guests:
             await self.ask()
 
     async def ask(self) -> None:
-        """Ask each guest once. A machine that is being started, stopped or moved is passed over: others talk to it."""
+        """Ask each guest once. Leave out machines that are being started, stopped or moved: other code talks to
+        them."""
         running = dict(self._machines.running())
         changed = self._silence.keep(set(running))
         turn = asyncio.Semaphore(_AT_ONCE)
@@ -54,7 +55,7 @@ class Guests:
         async def one(name: str, driver: Answering) -> bool:
             async with turn:
                 answered = await self._answers(name, driver)
-                # What has begun meanwhile may have kept the guest from answering.
+                # Work that began meanwhile may have kept the guest from answering.
                 return self._machines.at_rest(name) and self._silence.note(name, answered)
 
         asked = [

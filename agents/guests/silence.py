@@ -1,22 +1,22 @@
-"""When a guest is silent: it has answered, and does not any more. Pure."""
+"""Rules for when a guest is silent: it answered before, and does not answer any more. Pure."""
 
 from dataclasses import dataclass, field
 
 from controller.wire.findings import Finding
 
 MOST = 3
-"""Questions in a row without an answer after which a guest that has answered before is silent."""
+"""Number of questions in a row without an answer after which a guest that answered before is silent."""
 
 
 @dataclass
 class Silence:
-    """The guests that have answered, by the names of their machines, each with how many questions in a row it has left
-    open since. One that has never answered is not among them: it may have no agent, or may still boot."""
+    """The guests that have answered, by the names of their machines, each with the number of questions in a row that it
+    has not answered since. A guest that never answered is not among them: it may have no agent, or may still boot."""
 
     missed: dict[str, int] = field(default_factory=dict)
 
     def note(self, name: str, answered: bool) -> bool:
-        """A guest was asked. Returns whether it has fallen silent by that, or speaks again."""
+        """Note the result of one question. Return whether the guest has fallen silent by it, or answers again."""
         before = self.missed.get(name)
         if answered:
             self.missed[name] = 0
@@ -27,12 +27,12 @@ class Silence:
         return False
 
     def keep(self, names: set[str]) -> bool:
-        """Forget all machines but these, which run here. Returns whether a silent guest was among the others."""
+        """Forget all machines except `names`, which run here. Return whether one of the forgotten guests was silent."""
         gone = self.missed.keys() - names
         return any(self.missed.pop(name) >= MOST for name in gone)
 
     def findings(self) -> list[Finding]:
-        """The guests that are silent now."""
+        """Return a finding for each guest that is silent now."""
         return [_finding(name) for name, missed in sorted(self.missed.items()) if missed >= MOST]
 
 

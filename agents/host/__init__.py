@@ -1,6 +1,7 @@
-"""The host around the agent: rules and settings of others that drop what the LANs send.
+"""Rules and settings of the host that are not the agent's and drop packets of the LANs.
 
-`chains.py` and `settings.py` are pure, from what nft and /proc/sys say to findings; `host.py` looks now and then.
+`chains.py` and `settings.py` are pure: they turn the output of nft and of /proc/sys into findings. `host.py` reads both
+at intervals.
 """
 
 from agents.host.host import Host

@@ -1,7 +1,9 @@
-"""Base chains of others that drop by policy what has to pass. Pure, from nft's JSON (libnftables-json(5)).
+"""Base chains of other programs that drop by policy packets that have to pass. Pure; the input is nft's JSON
+(libnftables-json(5)).
 
-A chain's rules are not evaluated: one that drops by policy is taken to let packets through if some rule that can be
-reached from it accepts them by name: a LAN's bridge at the forward hook, VXLAN's port at input and output.
+The rules of a chain are not evaluated. A chain that drops by policy is assumed to let packets through if a rule that
+can be reached from it accepts them by name: the bridge of a LAN at the forward hook, the VXLAN port at input and
+output.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +26,7 @@ _WAYS = {
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A base chain that drops what no rule accepts."""
+    """A base chain that drops all packets that no rule accepts."""
 
     family: str
     table: str
@@ -33,7 +35,7 @@ class Chain:
 
 
 def dropping(objects: Iterable[Mapping[str, Any]]) -> list[Chain]:
-    """Others' base chains that drop by policy, at hooks that the LANs' packets pass."""
+    """Return the base chains of other programs that drop by policy, at hooks that the LANs' packets pass."""
     chains = (item["chain"] for item in objects if "chain" in item)
     return [
         Chain(chain["family"], chain["table"], chain["name"], chain["hook"])
@@ -46,8 +48,8 @@ def dropping(objects: Iterable[Mapping[str, Any]]) -> list[Chain]:
 
 
 def passes(chain: Chain, objects: Sequence[Mapping[str, Any]], bridges: Iterable[str]) -> bool:
-    """Whether rules of its table, as `objects` has it, accept what has to pass: at the forward hook from or to each
-    of these bridges."""
+    """Return whether rules in the chain's table, given as `objects`, accept the packets that have to pass: at the
+    forward hook those from or to each of `bridges`."""
     accepting = list(_accepting(chain.name, _by_chain(objects)))
     if any(not _matches(rule) for rule in accepting):
         return True
@@ -57,7 +59,7 @@ def passes(chain: Chain, objects: Sequence[Mapping[str, Any]], bridges: Iterable
 
 
 def finding(chain: Chain, bridged: bool) -> Finding:
-    """The finding about a chain. `bridged`: whether IP chains see bridged packets too (br_netfilter)."""
+    """Return the finding about a chain. `bridged`: whether IP chains see bridged packets too (br_netfilter)."""
     name = f"{chain.family} {chain.table} {chain.name}"
     more = ""
     if bridged and chain.family != "bridge" and chain.hook == "forward":
@@ -75,7 +77,7 @@ def _by_chain(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[list[Mappi
 
 
 def _accepting(start: str, rules: Mapping[str, list[list[Mapping[str, Any]]]]) -> Iterator[list[Mapping[str, Any]]]:
-    """Rules that accept, in the chain and those that it jumps to."""
+    """Yield the rules that accept, in the chain `start` and in the chains that it jumps to."""
     seen, todo = set[str](), [start]
     while todo:
         name = todo.pop()
@@ -92,7 +94,7 @@ def _accepting(start: str, rules: Mapping[str, list[list[Mapping[str, Any]]]]) -
 
 
 def _matches(rule: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether it looks at anything. A match that nft cannot express (iptables' extensions) is something too."""
+    """Return whether the rule has a condition. A condition that nft cannot express (iptables extensions) counts too."""
     return any(not ({"accept", "counter", "comment", "log"} & one.keys()) for one in rule)
 
 
@@ -115,7 +117,8 @@ def _has_port(rule: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _values(right: object, depth: int = 4) -> Iterator[object]:
-    """The names that the right side of a match has, within sets; rules are others', so it may be anything."""
+    """Yield the values on the right side of a match, also those within sets. Other programs write the rules, so that
+    `right` may be anything."""
     among, between = _object(right).get("set"), _object(right).get("range")
     if isinstance(among, list):
         for one in among if depth else ():

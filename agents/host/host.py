@@ -1,4 +1,4 @@
-"""Looks at the host's rules and settings now and then."""
+"""The regular check of the host's rules and settings."""
 
 import asyncio
 import logging
@@ -14,11 +14,11 @@ from controller.wire.findings import Finding
 log = logging.getLogger(__name__)
 
 INTERVAL = 30.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 class Host:
-    """The effect of others' rules and settings on these LANs. `changed` is called when something else is found."""
+    """The watch for others' rules and settings that harm these LANs. `changed` is called when the findings change."""
 
     def __init__(self, changed: Callable[[], None], proc: Path = Path("/proc/sys")) -> None:
         self._changed, self._proc = changed, proc
@@ -27,17 +27,17 @@ class Host:
         self.findings: list[Finding] = []
 
     def intend(self, bridges: tuple[str, ...]) -> None:
-        """The bridges of the LANs from now on."""
+        """Set the bridges of the LANs, from now on."""
         if bridges != self._bridges:
             self._bridges = bridges
             self._news.set()
 
     def wake(self) -> None:
-        """Somebody has changed rules: look at once."""
+        """Check at once: another program has changed rules."""
         self._news.set()
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Work until cancelled."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(INTERVAL):
@@ -56,7 +56,7 @@ class Host:
                 self._changed()
 
     async def look(self) -> list[Finding]:
-        """Return the findings of now; none without LANs. Raises NftError."""
+        """Return the findings of this moment; none without LANs. Raises NftError."""
         bridges = self._bridges
         if not bridges:
             return []

@@ -1,6 +1,7 @@
-"""Settings of the kernel that the agent does not own, and that drop or misdirect what LANs send. Pure.
+"""Kernel settings that the agent does not own and that drop or misdirect packets of the LANs. Pure.
 
-Of most the kernel takes the higher one of `all` and the interface's own (Documentation/networking/ip-sysctl.rst).
+For most of them the kernel uses the higher value of `all` and of the interface
+(Documentation/networking/ip-sysctl.rst).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from controller.wire.findings import Finding
 
 BRIDGED = "net/bridge/bridge-nf-call-iptables"
-"""Whether IP chains see bridged packets; there is no such file without br_netfilter."""
+"""The setting that says whether IP chains see bridged packets; its file does not exist without br_netfilter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,14 @@ _RULES = (
 
 
 def paths(bridges: Iterable[str]) -> list[str]:
-    """What is to be read, below /proc/sys."""
+    """Return the files to read, as paths below /proc/sys."""
     places = ("all", *bridges)
     return [BRIDGED, *(f"net/ipv4/conf/{place}/{rule.name}" for rule in _RULES for place in places)]
 
 
 def findings(values: Mapping[str, str], bridges: Iterable[str]) -> list[Finding]:
-    """One for each setting that does harm: that of `all`, or else those of the bridges. What cannot be read says
-    nothing."""
+    """Return one finding for each harmful setting: that of `all`, or else those of the bridges. A setting that cannot
+    be read gives no finding."""
     found = []
     for rule in _RULES:
         bad = [p for p in ("all", *bridges) if _bad(rule, values.get(f"net/ipv4/conf/{p}/{rule.name}"))]

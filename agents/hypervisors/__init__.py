@@ -1,1 +1,1 @@
-"""Hypervisor drivers: what really runs and moves a VM. `hypervisor` is the interface, `found` finds the drivers."""
+"""Hypervisor drivers, which run and move VMs. `hypervisor` is their interface, `found` finds them."""

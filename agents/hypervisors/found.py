@@ -1,4 +1,4 @@
-"""Which drivers there are: entry points of the group `weft.hypervisors`, loaded when they are needed."""
+"""The installed drivers: entry points of the group `weft.hypervisors`, loaded when they are needed."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ _TRYING = 60.0  # seconds that a driver has to find out what it can do
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver that works here, and what it can do."""
+    """A driver that works here, with its capabilities."""
 
     name: str
     hypervisor: Hypervisor
@@ -28,9 +28,9 @@ class Driver:
 
 
 class Drivers:
-    """The drivers of one cloudlet, each with a directory of its own below `directory`. `settings` by the driver's name.
-    One that cannot be loaded says why, and nothing but what needs it is refused. `encrypted`: what goes between
-    cloudlets is, from tunnel address to tunnel address, so that no other path is used."""
+    """The drivers of one cloudlet, each with a directory of its own below `directory`. `settings` are by the driver's
+    name. If a driver cannot be loaded, only orders that need it are refused, with the reason. `encrypted`: traffic
+    between cloudlets is encrypted, but only between tunnel addresses, so no other path is used."""
 
     def __init__(
         self,
@@ -48,12 +48,13 @@ class Drivers:
         self.loaded: dict[str, Driver] = {}
 
     def expected(self) -> frozenset[str]:
-        """The drivers that are configured here, or have worked here before and may have machines."""
+        """Return the drivers that are configured here, or have worked here before and may have machines."""
         worked = {path.name for path in self._directory.glob("*") if path.is_dir()}
         return frozenset(self._settings) | (worked & self._points.keys())
 
     async def driver(self, name: str, address: str) -> Driver:
-        """Loads it if need be; `address` is where other cloudlets reach this one. Raises Refused with the reason."""
+        """Return a driver, loaded if need be; other cloudlets reach this one at `address`. Raises Refused with the
+        reason."""
         async with self._loading[name]:
             if name not in self.loaded:
                 self.loaded[name] = await self._load(name, address)
@@ -65,7 +66,7 @@ class Drivers:
             there = ", ".join(sorted(self._points)) or "none"
             raise Refused(f"there is no hypervisor driver {name} on this cloudlet's agent; there is {there}")
         try:
-            # The import may take long, and belongs to somebody else.
+            # The import may take long, and runs code of others.
             make = await asyncio.to_thread(self._points[name].load)
             hypervisor: Hypervisor = make(self._site(name, address))
             async with asyncio.timeout(_TRYING):

@@ -1,4 +1,4 @@
-"""JSON that a guest wrote. A guest is foreign: its owner says what the programs in it answer. Pure."""
+"""JSON that a guest wrote. It is not trusted: the guest's owner controls the programs that answer. Pure."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ from agents.answer import Unreadable, document, shown
 from agents.hypervisors.hypervisor import HypervisorError
 
 SIGNS = 512
-"""Brackets, braces, commas and quotes in one answer, of each: no answer that is asked for has half as many. That bounds
-its depth, and the objects that its text can become, before it is read."""
+"""Most brackets, braces, commas and quotes, of each kind, in one answer. No expected answer has half as many. This
+limits the depth and the number of objects before the text is parsed."""
 
 
 def guest_object(text: str, longest: int) -> dict[str, Any]:
-    """Return the object that the text is, of at most `longest` characters. Raises HypervisorError whatever else the
-    guest wrote: its text continues a sentence that ends with "the guest"."""
+    """Return the object in `text`, of at most `longest` characters. Raises HypervisorError if the guest wrote anything
+    else: its text continues a sentence that ends with "the guest"."""
     if len(text) > longest:
         raise HypervisorError(f"answered {len(text)} characters, and {longest} are taken")
     if any(text.count(sign) > SIGNS for sign in '[{,"'):

@@ -1,4 +1,4 @@
-"""The TCP ports at which a cloudlet's drivers wait for machines that come. Pure."""
+"""The TCP ports at which a cloudlet's drivers wait for machines. Pure."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -6,14 +6,14 @@ from contextlib import suppress
 from agents.hypervisors.hypervisor import Refused
 
 USUAL = "49152-49215"
-"""Unless a driver's option `ports` says otherwise."""
+"""The ports unless a driver's option `ports` says otherwise."""
 
 LOWEST = 1024
-"""The first port that is no system port (RFC 6335, section 6): a source connects to none below."""
+"""The first port that is no system port (RFC 6335, section 6). A source connects to no lower port."""
 
 
 def ports(options: Mapping[str, str]) -> range:
-    """Of a driver with these options. Raises Refused, naming the option."""
+    """Return the ports of a driver with these options. Raises Refused, naming the option."""
     said = options.get("ports", USUAL)
     first, _, last = said.partition("-")
     try:
@@ -26,8 +26,9 @@ def ports(options: Mapping[str, str]) -> range:
 
 
 def arrivals(drivers: Iterable[Mapping[str, str]]) -> tuple[range, ...]:
-    """All at which anybody could wait, from the options of the drivers that are configured: the usual ones are among
-    them, as one needs no configuration. What cannot be read its driver refuses, and waits nowhere."""
+    """Return all ports at which a driver could wait, from the options of the configured drivers. The usual ports are
+    always among them, as a driver needs no configuration. Options that cannot be read are left out: their driver
+    refuses them, and waits nowhere."""
     found = {ports({})}
     for options in drivers:
         with suppress(Refused):

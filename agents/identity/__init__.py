@@ -6,7 +6,7 @@ In the state directory, each file replaced as a whole and for root only:
     identity/certificate.pem  the cloudlet's certificate
     identity/chain.pem        the intermediate and the root above it
     identity/crl.pem          the intermediate's revocation list
-    identity/authorities.pem  whom the controller's certificate has to come from, over TLS
+    identity/authorities.pem  the authorities that the controller's certificate has to come from, over TLS
 """
 
 from agents.identity.identity import Identity

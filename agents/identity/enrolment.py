@@ -1,4 +1,4 @@
-"""The first start: the one-time token becomes a credential. Neither is ever logged."""
+"""The first start: the one-time token is traded for a credential. Neither is ever logged."""
 
 import asyncio
 import logging
@@ -15,14 +15,15 @@ log = logging.getLogger(__name__)
 
 
 class EnrolmentError(Exception):
-    """The agent has no credential and cannot get one. The text is for people."""
+    """The agent has no credential and cannot get one. The text is for users."""
 
 
 async def credential(
     controller: Controller, state: StateDirectory, identity: Identity, cloudlet: str, token_file: Path, version: str
 ) -> str:
-    """The credential kept from before, or a new one, with a first certificate, for the token in `token_file`. Waits for
-    a controller that is away. Raises EnrolmentError when there is no token or the controller refuses it."""
+    """Return the credential of an earlier start, or trade the token in `token_file` for a new one and a first
+    certificate. Waits for a controller that is away. Raises EnrolmentError when there is no token or the controller
+    refuses it."""
     kept = state.credential()
     if kept is not None:
         return kept
@@ -47,7 +48,7 @@ async def credential(
             if fingerprint:
                 await identity.meet(fingerprint)
             enrolment = await controller.enrol(request)
-            _take(identity, enrolment)  # before the credential counts: nothing is kept from who is another
+            _take(identity, enrolment)  # before the credential is kept: an impostor's is never used
         except Unfit as unfit:
             raise EnrolmentError(f"the controller is not the one that the token is from: {unfit}") from unfit
         except ControllerRefused as refused:
@@ -64,12 +65,13 @@ async def credential(
 
 
 def _take(identity: Identity, enrolment: Enrolment) -> None:
-    """Keeps the first certificate, if one came along. Raises Foreign if it leads to a root that is not trusted."""
+    """Keep the first certificate, if the controller sent one. Raises Foreign if it leads to a root that is not
+    trusted."""
     if enrolment.certified is None:
         return
     try:
         identity.take(enrolment.certified)
     except Foreign:
         raise
-    except Unfit as unfit:  # it is asked for again
+    except Unfit as unfit:  # the agent asks for it again later
         log.warning("the first certificate is of no use: %s", unfit)

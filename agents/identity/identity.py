@@ -19,7 +19,7 @@ from controller.wire.certificates import Authorities, CertificateRequest, Certif
 log = logging.getLogger(__name__)
 
 _FIRST, _CAP = 1.0, 60.0  # seconds between attempts
-_SOON = 30.0  # seconds in which a certificate of another issuer is had, once there is one
+_SOON = 30.0  # seconds within which a certificate of a new issuer is requested
 _NONE_ISSUED = 600.0  # seconds after which a controller without an authority is asked again
 _LOOK = 600.0  # seconds after which the clock is looked at again: it may have been set
 
@@ -28,8 +28,8 @@ AUTHORITIES = "authorities.pem"
 
 
 class Identity:
-    """Files in `directory`, which the group `readers` may read as well; `changed` is called when others should look at
-    them, or at `problem`, again. Raises StateError if the directory cannot be used."""
+    """The files in `directory`, which the group `readers` may read as well. Identity calls `changed` when others should
+    look at them, or at `problem`, again. Raises StateError if the directory cannot be used."""
 
     def __init__(self, cloudlet: str, controller: Controller, directory: Path, readers: str | None = None) -> None:
         self._cloudlet, self._controller = cloudlet, controller
@@ -39,34 +39,35 @@ class Identity:
         self._wake = asyncio.Event()
         self._list: Revocations | None = None
         self._reason = "no answer yet"
-        self._soon: float | None = None  # when to ask though it is not time yet (seconds of the loop)
+        self._soon: float | None = None  # when to ask ahead of time (seconds of the loop)
         self.validity = self._held()
         self._secure()
 
     @property
     def trusted(self) -> str | None:
-        """Whom all certificates have to come from: the controller's, and those that it issues, PEM."""
+        """The authorities that the controller's certificate, and all that it issues, have to come from, PEM."""
         return self._files.read(AUTHORITIES) or self._files.read(CHAIN)
 
     async def meet(self, fingerprint: str) -> None:
-        """Trusts the controller by what a token says of its root: over HTTP at least the certificates that it issues.
-        Raises ControllerAway and ControllerRefused, and Unfit if whoever answers knows of no such root."""
+        """Trust the controller by the fingerprint of its root in the token; over HTTP this covers only the certificates
+        that it issues. Raises ControllerAway and ControllerRefused, and Unfit if the host that answers has no such
+        root."""
         self._files.write(AUTHORITIES, x509.pinned((await self._controller.authorities()).authorities, fingerprint))
         self._secure()
 
     @property
     def problem(self) -> str | None:
-        """What an operator has to know of the certificate."""
+        """A sentence for the operator about the certificate, or None."""
         return lifetimes.trouble(self.validity, datetime.now(UTC), self._reason)
 
     def wake(self) -> None:
-        """Asks for a certificate at once if there is none: the controller has just said something."""
+        """Ask for a certificate at once if there is none, because the controller has just answered."""
         if self.validity is None:
             self._wake.set()
 
     def request(self, *, again: bool = False) -> str:
-        """A request for the first certificate, with a new key, or the same key `again`. What there was before is good
-        for nothing any more."""
+        """Return a request for the first certificate, with a new key, or the same key `again`. Earlier certificates are
+        removed, because they are useless now."""
         if self._controller.tls and (trusted := self.trusted) is not None:
             self._files.write(AUTHORITIES, trusted)
         for name in (CERTIFICATE, CHAIN, CRL):
@@ -79,8 +80,8 @@ class Identity:
         return x509.request(key, self._cloudlet)
 
     def take(self, certified: Certified) -> None:
-        """Keeps what the controller has issued. Raises Unfit if it is not what was asked for, and Foreign if it leads
-        to another root than those that are trusted: over HTTP there may be none, if the token named none."""
+        """Keep the certificate that the controller has issued. Raises Unfit if it is not the requested one, and Foreign
+        if it leads to a root that is not trusted; over HTTP there may be no trusted root, if the token named none."""
         validity = x509.check(self._key(), certified.certificate, certified.chain, self._cloudlet)
         trusted = self.trusted
         if (self._controller.tls or trusted) and not x509.roots(certified.chain) <= x509.roots(trusted or ""):
@@ -96,7 +97,8 @@ class Identity:
         self.changed()
 
     def revoked(self, document: Revocations) -> None:
-        """Keeps the revocation list, if it is that of our own authority. Before there is a certificate it waits."""
+        """Keep the revocation list, if it is that of our own authority. Before there is a certificate, the list
+        waits."""
         self._list = document
         try:
             if self._files.read(CHAIN) is not None and self._files.read(CRL) != document.crl:
@@ -107,8 +109,8 @@ class Identity:
             log.error("the revocation list is not kept: %s", error)
 
     def trust(self, document: Authorities) -> None:
-        """Keeps whom to trust from now on, as the controller says. If its issuer is another than that of the
-        certificate, asks for a new one soon, before what there is is not trusted any more."""
+        """Keep the authorities to trust from now on, as the controller says. If the certificate has another issuer than
+        the present one, ask for a new one soon, before the old one is not trusted any more."""
         try:
             x509.check_authorities(document.authorities)
             if self._files.read(AUTHORITIES) != document.authorities:
@@ -130,12 +132,12 @@ class Identity:
             self._wake.set()
 
     def _left(self, spread: float) -> float:
-        """Seconds until it is time to ask."""
+        """Return the seconds until it is time to ask for a certificate."""
         left = lifetimes.wait(self.validity, datetime.now(UTC), spread).total_seconds()
         return left if self._soon is None else min(left, max(self._soon - asyncio.get_running_loop().time(), 0.0))
 
     async def run(self) -> None:
-        """Asks for a certificate when it is time, and goes on asking when that fails, until it is cancelled."""
+        """Ask for a certificate when it is time, and again when that fails, until it is cancelled."""
         backoff, spread = Backoff(_FIRST, _CAP), random()
         while True:
             left = self._left(spread)
@@ -157,7 +159,7 @@ class Identity:
                     await self._wake.wait()
 
     async def _renew(self) -> float | None:
-        """Asks once. None if that was well, else the seconds that another attempt has to wait at least."""
+        """Ask once. Return None on success, else the seconds that another attempt has to wait at least."""
         pause = 0.0
         try:
             csr = x509.request(self._key(), self._cloudlet)
@@ -179,7 +181,7 @@ class Identity:
         return pause
 
     def _secure(self) -> None:
-        """The controller is spoken to as the files say, if that is over TLS."""
+        """Use the authorities and the certificate on disk for connections to the controller, if they use TLS."""
         if not self._controller.tls or (trusted := self.trusted) is None:
             return
         try:
@@ -189,7 +191,7 @@ class Identity:
             log.error("%s", unfit)
 
     def _key(self) -> str:
-        """The key; a new one is made if there is none, or one that cannot be used."""
+        """Return the key. Make a new one if there is none, or one that cannot be used."""
         key = self._files.read(KEY)
         if key is not None:
             with suppress(Unfit):
@@ -200,7 +202,7 @@ class Identity:
         return key
 
     def _held(self) -> Validity | None:
-        """What is on disk, if it is all there and belongs together."""
+        """Return the validity of the certificate on disk, if all files are there and belong together, or None."""
         key, certificate, chain = (self._files.read(name) for name in (KEY, CERTIFICATE, CHAIN))
         if key is None or certificate is None or chain is None:
             return None

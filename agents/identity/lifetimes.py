@@ -1,4 +1,4 @@
-"""When a certificate is renewed, and when it is time to say that it was not."""
+"""The times at which a certificate is renewed, and at which a missing renewal becomes a problem."""
 
 from datetime import datetime, timedelta
 
@@ -8,18 +8,18 @@ HALF, SPREAD, QUARTER = 0.5, 0.1, 0.25
 
 
 def due(validity: Validity, random: float) -> datetime:
-    """When to ask for the next one: at half of its life, or up to a tenth of it later, so that cloudlets that enrolled
-    together do not come in step. `random` is in 0..1."""
+    """Return when to ask for the next certificate: at half of the present one's life, or up to a tenth of its life
+    later, so that cloudlets that enrolled together do not ask at the same time. `random` is in 0..1."""
     return validity.begin + (validity.end - validity.begin) * (HALF + SPREAD * random)
 
 
 def wait(validity: Validity | None, at: datetime, random: float) -> timedelta:
-    """How long to wait before asking for a certificate; nothing if there is none."""
+    """Return how long to wait before asking for a certificate; no time if there is none."""
     return max(due(validity, random) - at, timedelta()) if validity else timedelta()
 
 
 def trouble(validity: Validity | None, at: datetime, reason: str) -> str | None:
-    """What an operator has to know: that less than a quarter of its life is left, or nothing, and why."""
+    """Return a sentence for the operator, with the reason, if less than a quarter of the certificate's life is left."""
     if validity is None:
         return None
     if at >= validity.end:

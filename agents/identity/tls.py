@@ -1,4 +1,4 @@
-"""How this agent speaks TLS to its controller: whom it trusts, and what it shows."""
+"""The agent's TLS to its controller: the authorities that it trusts, and the certificate that it shows."""
 
 import ssl
 from pathlib import Path
@@ -7,7 +7,8 @@ from agents.identity.x509 import Unfit
 
 
 def context(authorities: str, certificate: Path | None, key: Path) -> ssl.SSLContext:
-    """Trusts these authorities (PEM) and nobody else, and shows the certificate if there is one. Raises Unfit."""
+    """Return a context that trusts these authorities (PEM) and no others, and shows the certificate if there is one.
+    Raises Unfit."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         made.load_verify_locations(cadata=authorities)

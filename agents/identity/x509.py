@@ -1,4 +1,4 @@
-"""The door to `cryptography`: the agent's key, its requests, and what it is sent. Nobody else here imports it."""
+"""The agent's key, its requests and its certificates, by `cryptography`. No other module of the agent imports that."""
 
 import hmac
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _END = "-----END X509 CRL-----"
 
 
 class Unfit(Exception):  # noqa: N818 - it says what is
-    """A certificate, or a key, that is of no use here; the message says why."""
+    """A certificate, or a key, that cannot be used here; the message says why."""
 
 
 class Foreign(Unfit):
@@ -31,29 +31,29 @@ class Foreign(Unfit):
 
 @dataclass(frozen=True)
 class Validity:
-    """From when to when a certificate is good."""
+    """The time from which and until which a certificate is valid."""
 
     begin: datetime
     end: datetime
 
 
 def new_key() -> str:
-    """A fresh key on P-256: PKCS #8, PEM."""
+    """Return a new key on P-256: PKCS #8, PEM."""
     form = serialization.PrivateFormat.PKCS8
     key = ec.generate_private_key(ec.SECP256R1())
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
 
 
 def request(key: str, cloudlet: str) -> str:
-    """A certificate request (PKCS #10, RFC 2986) for a cloudlet, PEM. Raises Unfit."""
+    """Return a certificate request (PKCS #10, RFC 2986) for a cloudlet, PEM. Raises Unfit."""
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, cloudlet)])
     made = x509.CertificateSigningRequestBuilder().subject_name(name).sign(_key(key), hashes.SHA256())
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def check(key: str, certificate: str, chain: str, cloudlet: str) -> Validity:
-    """When a certificate is good, if it is this cloudlet's, for this key, and the chain leads from it to a root.
-    Raises Unfit."""
+    """Return the validity of a certificate that is this cloudlet's, for this key, and whose chain leads to a root.
+    Raises Unfit if it is not so."""
     try:
         leaf = x509.load_pem_x509_certificate(certificate.encode())
         above = x509.load_pem_x509_certificates(chain.encode())
@@ -73,8 +73,8 @@ def check(key: str, certificate: str, chain: str, cloudlet: str) -> Validity:
 
 
 def pinned(authorities: str, fingerprint: str) -> str:
-    """The root whose SHA-256 (of its DER form, in hexadecimal) is `fingerprint`, and what it has certified, PEM. Raises
-    Unfit if it is not among them."""
+    """Return the root whose SHA-256 (of its DER form, in hexadecimal) is `fingerprint`, and the certificates that it
+    has issued, PEM. Raises Unfit if that root is not among them."""
     try:
         found = x509.load_pem_x509_certificates(authorities.encode())
         (root,) = (each for each in found if hmac.compare_digest(digest(each), fingerprint.lower()))
@@ -84,7 +84,7 @@ def pinned(authorities: str, fingerprint: str) -> str:
 
 
 def roots(authorities: str) -> frozenset[str]:
-    """The SHA-256 of each that nobody else has certified. Raises Unfit."""
+    """Return the SHA-256 of each self-signed certificate. Raises Unfit."""
     try:
         found = x509.load_pem_x509_certificates(authorities.encode())
     except _MALFORMED:
@@ -93,7 +93,7 @@ def roots(authorities: str) -> frozenset[str]:
 
 
 def digest(certificate: x509.Certificate) -> str:
-    """The SHA-256 of its DER form, in hexadecimal."""
+    """Return the SHA-256 of the certificate's DER form, in hexadecimal."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
@@ -110,7 +110,7 @@ def _pem(certificate: x509.Certificate) -> str:
 
 
 def check_authorities(authorities: str) -> None:
-    """Raises Unfit unless all of them lead to roots that are among them."""
+    """Raise Unfit unless all of them lead to roots that are among them."""
     try:
         found = x509.load_pem_x509_certificates(authorities.encode())
     except _MALFORMED:
@@ -121,7 +121,8 @@ def check_authorities(authorities: str) -> None:
 
 
 def first(certificates: str) -> str:
-    """The SHA-256 of the first: of an authority's chain or list, the one that issues. Raises Unfit."""
+    """Return the SHA-256 of the first certificate: in an authority's chain or list, the one that issues. Raises
+    Unfit."""
     try:
         return digest(x509.load_pem_x509_certificate(certificates.encode()))
     except _MALFORMED:
@@ -129,7 +130,7 @@ def first(certificates: str) -> str:
 
 
 def check_lists(crls: str, authorities: str) -> None:
-    """Raises Unfit unless all are revocation lists of these authorities."""
+    """Raise Unfit unless all are revocation lists of these authorities."""
     try:
         issuers = x509.load_pem_x509_certificates(authorities.encode())
     except _MALFORMED:
@@ -150,7 +151,7 @@ def _check_list(crl: str, issuers: list[x509.Certificate]) -> None:
 
 
 def revoked(crls: str) -> frozenset[int]:
-    """The serial numbers on revocation lists. Raises Unfit."""
+    """Return the serial numbers on revocation lists. Raises Unfit."""
     try:
         lists = [x509.load_pem_x509_crl(crl.encode()) for crl in _lists(crls)]
         return frozenset(entry.serial_number for one in lists for entry in one)
@@ -159,7 +160,7 @@ def revoked(crls: str) -> frozenset[int]:
 
 
 def _lists(crls: str) -> list[str]:
-    """One after the other. Raises Unfit if there is none."""
+    """Return the lists one by one. Raises Unfit if there is none."""
     *found, rest = crls.split(_END)
     if not found or rest.strip():
         raise Unfit("no revocation list in PEM")

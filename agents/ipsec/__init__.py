@@ -1,9 +1,10 @@
-"""Tunnels between cloudlets are encrypted: VXLAN between two VTEPs goes through IPsec, or does not go at all.
+"""Encryption of the tunnels between cloudlets: VXLAN between two VTEPs goes through IPsec, or does not go at all.
 
-Start with `protection.py`, what the agent sees of it, and `tunnel.py`, what a protected tunnel is. `strongswan.py` does
-it with strongSwan's charon (`connections.py` says what charon is told, `charon.py` is the door to it, `credentials.py`
-reads what it identifies itself with, `daemon.py` says how it is started, `reauthentication.py` which peer has to prove
-its name again), `guard.py` holds while it does not, `mtu.py` counts octets.
+Start with `protection.py`, the part that the rest of the agent uses, and `tunnel.py`, which defines a protected tunnel.
+`strongswan.py` makes the tunnels with strongSwan's charon: `connections.py` has charon's connections, `charon.py` talks
+to charon, `credentials.py` reads the files that prove the cloudlet's name, `daemon.py` has charon's start
+configuration, and `reauthentication.py` decides which peers have to prove their names again. `guard.py` blocks traffic
+without a tunnel, and `mtu.py` counts octets.
 """
 
 from agents.ipsec.protection import Protection

@@ -1,4 +1,4 @@
-"""What charon says of its SAs, as we need it (vici, list-sas). Pure."""
+"""The state of charon's SAs (vici, list-sas), reduced to the fields that the agent needs. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +14,13 @@ Section = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """All IKE_SAs of one connection, and what they carry. `up`: a CHILD_SA takes traffic; `coming`: an IKE_SA is being
-    made; `admitted`: the peer has been let in; `age`: how many whole seconds ago the newest IKE_SA was made, or had new
-    keys, which proves nothing.
+    """All IKE_SAs of one connection, and their traffic. `up`: a CHILD_SA carries traffic. `coming`: charon is making an
+    IKE_SA. `admitted`: charon has let the peer in. `age`: whole seconds since the newest IKE_SA was made or got new
+    keys; new keys prove no name.
 
-    `ike` and `esp` are the proposals of the newest ones; `keyed` seconds ago the keys of traffic were made, and in
-    `rekey` seconds they are made anew. `traffic` is that of each CHILD_SA that is there now, by its number."""
+    `ike` and `esp` are the proposals of the newest SAs. The keys of traffic were made `keyed` seconds ago, and are
+    replaced in `rekey` seconds. `traffic` is that of each present CHILD_SA, by its number.
+    """
 
     up: bool = False
     coming: bool = False
@@ -33,7 +34,7 @@ class Association:
 
 
 def association(ikes: Sequence[Section]) -> Association:
-    """From the sections of all IKE_SAs of one connection."""
+    """Return the state that the sections of all IKE_SAs of one connection describe."""
     children = [child for ike in ikes for child in ike["child-sas"].values()]
     carrying = [child for child in children if _text(child, "state") in _CARRIES]
     newest = max(carrying, key=lambda child: int(child["uniqueid"]), default=None)
@@ -57,7 +58,7 @@ def _traffic(child: Section) -> Traffic:
 
 
 def _proposal(sa: Section | None, *more: str) -> str:
-    """`AES_GCM_16_256/PRF_HMAC_SHA2_384/CURVE_25519`, or as much of it as there is."""
+    """Return the proposal, as in `AES_GCM_16_256/PRF_HMAC_SHA2_384/CURVE_25519`, without the parts that are missing."""
     if sa is None:
         return ""
     cipher = "_".join(filter(None, (_text(sa, "encr-alg"), _text(sa, "encr-keysize"))))

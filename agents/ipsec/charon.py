@@ -1,7 +1,7 @@
-"""The door to strongSwan's charon (vici, docs.strongswan.org/docs/latest/plugins/vici.html, PyPI `vici`). Nobody else
+"""Access to strongSwan's charon (vici, docs.strongswan.org/docs/latest/plugins/vici.html, PyPI `vici`). No other module
 imports vici.
 
-Each call has a connection of its own, in a thread of its own, as the library blocks.
+Each call has its own connection, in its own thread, because the library blocks.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ _OURS = (PREFIX, PROOF)
 _IKE, _CHILD = "ike-updown", "child-updown"
 _LOG, _LINE = "log", ("ikesa-name", "ikesa-uniqueid", "msg")
 _UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-"""The errors that reading raises for an answer that is none."""
+"""The errors that reading raises for a malformed answer."""
 _GARBLED = (vici.exception.SessionException, vici.exception.DeserializationException)
 T = TypeVar("T")
 
 
 class CharonError(Exception):
-    """charon refused something. The text is for people."""
+    """charon refused something. The text is for users."""
 
 
 class CharonAway(CharonError):  # noqa: N818 - a state
-    """charon is not there, or gives no answer."""
+    """charon is not there, or does not answer."""
 
 
 class Charon:
@@ -45,7 +45,7 @@ class Charon:
         self._path = path
 
     async def identify(self, credentials: Credentials) -> None:
-        """These credentials, and no others. SAs that there are go on."""
+        """Load these credentials in place of all others. Existing SAs stay."""
         certificates = [("NONE", credentials.certificate), *(("CA", c) for c in credentials.authorities)]
 
         def tell(session: Any) -> None:
@@ -59,7 +59,7 @@ class Charon:
         await self._ask(tell)
 
     async def load(self, connections: Mapping[str, Connection]) -> None:
-        """Adds them, or changes them where they differ; SAs of those that are the same go on."""
+        """Add the connections, or change those that differ. SAs of unchanged connections stay."""
 
         def tell(session: Any) -> None:
             for name, connection in connections.items():
@@ -68,7 +68,7 @@ class Charon:
         await self._ask(tell)
 
     async def unload(self, name: str) -> None:
-        """Takes it away with its traps and its SAs. What is not there is no error."""
+        """Unload the connection with its traps and its SAs. It is no error if it does not exist."""
 
         def tell(session: Any) -> None:
             with suppress(vici.exception.CommandException):
@@ -78,12 +78,13 @@ class Charon:
         await self._ask(tell)
 
     async def end(self, name: str) -> None:
-        """Takes its SAs away, without waiting for the peer; its traps stay. None is no error."""
+        """End the connection's SAs without waiting for the peer; its traps stay. It is no error if there are none."""
         await self._ask(lambda session: _terminate(session, name, force="yes"))
 
     async def replace(self, name: str) -> None:
-        """Begins to make its IKE_SAs anew, beside those that there are, with everything proved again (RFC 7296, section
-        2.8.3), and does not wait for it. None is no error. What is on its way meanwhile may be lost."""
+        """Start to replace the connection's IKE_SAs, with full authentication (RFC 7296, section 2.8.3), and do not
+        wait for it. The present ones stay until then. It is no error if there are none. Packets on their way meanwhile
+        may be lost."""
 
         def tell(session: Any) -> None:
             with suppress(vici.exception.CommandException):
@@ -92,16 +93,16 @@ class Charon:
         await self._ask(tell)
 
     async def initiate(self, name: str) -> None:
-        """Begins to make SAs, and does not wait for them."""
+        """Start to make the connection's SAs, and do not wait for them."""
         await self._ask(lambda session: _initiate(session, ike=name, child=CHILD))
 
     async def prove(self, name: str) -> None:
-        """Begins to make an IKE_SA without a child, in which both ends prove their names, and does not wait for it. One
-        of that name that is there is taken for it."""
+        """Start to make an IKE_SA without a child, in which both ends prove their names, and do not wait for it. If
+        charon has an IKE_SA of that name already, it takes that one instead."""
         await self._ask(lambda session: _initiate(session, ike=name))
 
     async def connections(self) -> frozenset[str]:
-        """The names of our connections."""
+        """Return the names of our connections."""
         return await self._ask(
             lambda session: frozenset(
                 name for found in session.list_conns() for name in found if name.startswith(_OURS)
@@ -109,7 +110,7 @@ class Charon:
         )
 
     async def associations(self) -> dict[str, Association]:
-        """By the connection's name."""
+        """Return the state of our connections by name."""
 
         def tell(session: Any) -> dict[str, Association]:
             found: dict[str, list[Mapping[str, Any]]] = {}
@@ -128,10 +129,10 @@ class Charon:
         proved: Callable[[str], None],
         failed: Callable[[str, str, str], None],
     ) -> None:
-        """Calls `opened` once charon is there, `changed` when SAs come or go, and, with the name of a connection of
-        ours, `proved` when its peer has proved its name: by an IKE_SA that is new, and not for new keys of an old one
-        (ike-rekey). `failed` when charon says why one does not come: with that name, the number of the IKE_SA, and the
-        line. Ends by CharonAway."""
+        """Follow charon's events until it ends, then raise CharonAway. Call `opened` once charon is there, and
+        `changed` when SAs come or go. Call `proved`, with the name of a connection of ours, when its peer has proved
+        its name by a new IKE_SA; new keys for an old one (ike-rekey) do not count. Call `failed`, with the name, the
+        number of the IKE_SA and the line, when charon logs why one cannot be made."""
         loop = asyncio.get_running_loop()
         link = await asyncio.to_thread(self._connect, None)
         opened()
@@ -195,7 +196,7 @@ class Charon:
 
 
 def _listen(link: socket.socket, heard: Callable[[bytes, Mapping[str, bytes]], None]) -> None:
-    with suppress(OSError, RuntimeError, *_GARBLED):  # the connection is over, or the loop is
+    with suppress(OSError, RuntimeError, *_GARBLED):  # the connection or the event loop has ended
         for kind, said in vici.Session(link).listen([_IKE, _CHILD, _LOG]):
             heard(kind, said)
 

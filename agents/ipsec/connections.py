@@ -1,13 +1,14 @@
-"""From intent to what charon is told (swanctl.conf, section connections). Pure.
+"""The connections that charon gets (swanctl.conf, section connections), computed from the intent. Pure.
 
-The VTEP is both the address of IKE and what is protected, whole: also probes and the data of moves go encrypted. What
-keeps IKE and ESP themselves out of the tunnel is `daemon.py`'s.
+The VTEP is both the address of IKE and the whole of the protected traffic: probes and the data of moves are encrypted
+too. `daemon.py` keeps IKE and ESP themselves out of the tunnel.
 
-Neither certificates nor authorities are in here but names alone: a certificate that is renewed changes no connection,
-and so disturbs no tunnel.
+A connection contains names, but no certificates or authorities: a renewed certificate changes no connection, and so
+disturbs no tunnel.
 
-Names are proved when a tunnel begins, and later by a connection of its own, which carries nothing: an IKE_SA with a new
-tunnel in it would be used by the other end while this one still looks at its certificate, and what came by it be lost.
+Both ends prove their names when a tunnel begins, and later through a separate connection that carries no traffic. If a
+new tunnel came with each proof, the other end would use it while this end still checks the certificate, and those
+packets would be lost.
 """
 
 from collections.abc import Mapping
@@ -17,10 +18,10 @@ from typing import Any
 from agents.ipsec.tunnel import TunnelIntent, TunnelPeer
 
 PREFIX = "weft-"
-"""How the names of the connections begin that are tunnels."""
+"""The prefix of the names of connections that are tunnels."""
 
 PROOF = "weft+"
-"""And of those by which names are proved beside them. Others' are left alone."""
+"""The prefix of the connections by which peers prove their names beside the tunnels. All others are left alone."""
 
 CHILD = "vtep"
 """The one child of every connection."""
@@ -29,49 +30,54 @@ IKE = ("aes256gcm16-aes128gcm16-prfsha384-prfsha256-x25519-ecp384-ecp256", "chac
 """Proposals for IKE_SAs (RFC 8247): AEAD ciphers and elliptic curves only."""
 
 ESP = ("aes256gcm16-aes128gcm16-x25519-ecp384-ecp256", "chacha20poly1305-x25519-ecp256")
-"""For CHILD_SAs (RFC 8221). With a group each, so that every rekeying makes keys of its own (forward secrecy)."""
+"""Proposals for CHILD_SAs (RFC 8221). Each has groups, so that every rekeying makes independent keys (forward
+secrecy)."""
 
 DPD = 5
-"""Seconds of silence after which a peer is asked whether it is there; see also daemon.py's retransmissions."""
+"""Seconds of silence after which charon asks a peer whether it is there; see also daemon.py's retransmissions."""
 
 _HOURS = 4
-"""After which an IKE_SA has new keys; an hour more at the end that does not lead, so that both do not begin at once."""
+"""Hours after which an IKE_SA gets new keys. The end that does not lead waits an hour longer, so that only one
+begins."""
 
 Connection = Mapping[str, Any]
 
 
 def name(peer: TunnelPeer) -> str:
-    """What the connection to a peer is called."""
+    """Return the name of the connection to a peer."""
     return f"{PREFIX}{peer.cloudlet}"
 
 
 def proof(tunnel: str) -> str:
-    """The connection by which the peer of that tunnel proves its name."""
+    """Return the name of the connection by which the peer of that tunnel proves its name."""
     return f"{PROOF}{tunnel.removeprefix(PREFIX)}"
 
 
 def proves(connection: str) -> str:
-    """The tunnel whose peer has proved its name when this connection is established: its own, or the one beside it."""
+    """Return the tunnel whose peer has proved its name when this connection is established: this one, or the one beside
+    it."""
     return f"{PREFIX}{connection.removeprefix(PROOF)}" if connection.startswith(PROOF) else connection
 
 
 def leads(intent: TunnelIntent, peer: TunnelPeer) -> bool:
-    """Whether this end of the two begins. If both did there would be two tunnels, and one too many."""
+    """Return whether this end begins the tunnel. If both ends did, there would be two tunnels."""
     return int(ip_address(intent.vtep)) < int(ip_address(peer.vtep))
 
 
 def connections(intent: TunnelIntent) -> dict[str, Connection]:
-    """Those that are tunnels, by name."""
+    """Return the connections that are tunnels, by name."""
     return {name(peer): _tunnel(intent, peer) for peer in intent.peers}
 
 
 def proofs(intent: TunnelIntent) -> dict[str, Connection]:
-    """Those by which names are proved beside the tunnels, by name. What has no child carries nothing (RFC 6023)."""
+    """Return the connections by which peers prove their names beside the tunnels, by name. A connection without a child
+    carries no traffic (RFC 6023)."""
     return {proof(name(peer)): _proof(intent, peer) for peer in intent.peers}
 
 
 def _ike(intent: TunnelIntent, peer: TunnelPeer, identity: str) -> dict[str, Any]:
-    """What both have in common. `identity` says as what the names are shown."""
+    """Return the settings that both kinds of connection share. `identity` is the prefix that gives the names their IKE
+    type."""
     return {
         "version": "2",
         "local_addrs": [intent.vtep],
@@ -87,7 +93,8 @@ def _ike(intent: TunnelIntent, peer: TunnelPeer, identity: str) -> dict[str, Any
 
 
 def _proof(intent: TunnelIntent, peer: TunnelPeer) -> Connection:
-    """The subject of the certificate tells the peer which of the two is meant."""
+    """Return the connection that only proves names. It names certificate subjects, so that the peer tells it from the
+    tunnel."""
     return {**_ike(intent, peer, "CN="), "rekey_time": "0s", "keyingtries": "1", "unique": "never"}
 
 

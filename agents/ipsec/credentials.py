@@ -1,4 +1,4 @@
-"""What this cloudlet proves its name with, and whom it does not believe any more: files that enrolment writes."""
+"""The credentials that enrolment writes to files: this cloudlet's key and certificates, and the revocation list."""
 
 import re
 from dataclasses import dataclass, field
@@ -16,8 +16,9 @@ class CredentialsError(Exception):
 
 @dataclass(frozen=True)
 class Credentials:
-    """PEM: the private key, this cloudlet's certificate, and those of the authorities above it, which are also the ones
-    that others' certificates have to come from. `crl` is the revocation list, if there is one, or several lists."""
+    """The credentials in PEM: the private key, this cloudlet's certificate, and those of the authorities above it,
+    which must also have issued the certificates of peers. `crl` is the revocation list, or several lists, if there is
+    any."""
 
     key: bytes = field(repr=False)
     certificate: bytes
@@ -39,7 +40,7 @@ class Credentials:
 
 
 def read(directory: Path) -> Credentials:
-    """Reads the files; that of the revocation list may be missing. Raises CredentialsError."""
+    """Return the credentials in the directory. The revocation list may be missing. Raises CredentialsError."""
     key = _content(directory / KEY)
     if not _KEY.search(key):
         raise CredentialsError(f"{directory / KEY}: no private key in it (PEM, not encrypted)")
@@ -58,7 +59,8 @@ def _certificates(path: Path) -> list[bytes]:
 
 
 def _blocks(pem: bytes, label: bytes) -> list[bytes]:
-    """Those with a label, one by one (RFC 7468, section 2). One without an end is none, nor is what follows it."""
+    """Return the blocks with a label, one by one (RFC 7468, section 2). A block without an end does not count, nor does
+    anything after it."""
     begin, end = b"-----BEGIN %b-----" % label, b"-----END %b-----" % label
     found, at = [], 0
     while (start := pem.find(begin, at)) >= 0 and (stop := pem.find(end, start)) >= 0:

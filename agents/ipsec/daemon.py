@@ -1,7 +1,7 @@
-"""How charon has to be started: its strongswan.conf, and whether this kernel has ESP.
+"""The start configuration of charon: its strongswan.conf, and whether this kernel has ESP.
 
-charon itself is the service manager's. With `allow_peer_ts` and a mark on its own sockets IKE and ESP go between the
-same two addresses that they protect; retransmissions are such that together with `DPD` a dead peer is known in 12 s.
+The service manager runs charon. `allow_peer_ts` and a mark on charon's own sockets let IKE and ESP pass between the
+same two addresses that they protect. With these retransmissions and `DPD`, charon notices a dead peer within 12 s.
 """
 
 import subprocess
@@ -10,16 +10,16 @@ from pathlib import Path
 from agents.ipsec.connections import DPD
 
 RETRANSMIT, TRIES, BASE = 1.0, 3, 1.3
-"""Seconds before a message is sent again, how often, and the factor by which they grow."""
+"""Seconds before charon sends a message again, how often it does, and the factor by which the wait grows."""
 
 DEAD = DPD + sum(RETRANSMIT * BASE**n for n in range(TRIES + 1))
-"""Seconds after which a peer that is silent is given up."""
+"""Seconds after which charon gives up a silent peer."""
 
-_MARK = "0x4000"  # on packets of charon's sockets: not for the tunnel
-# aesni ahead of openssl, which sets its cipher up anew for each packet; on processors without AES it offers nothing.
+_MARK = "0x4000"  # on packets of charon's own sockets, which must not enter the tunnel
+# aesni comes before openssl, which sets up its cipher for each packet. On processors without AES it offers nothing.
 _PLUGINS = "random nonce aesni openssl pem x509 pubkey pkcs1 pkcs8 revocation constraints kdf hmac"
 
-# Tried in a network namespace of its own, which ends with the command; the key is of no use to anybody.
+# The command runs in a new network namespace, which ends with it; the key protects nothing.
 _PROBE = (
     *("unshare", "--net", "ip", "xfrm", "state", "add", "src", "192.0.2.1", "dst", "192.0.2.2", "proto", "esp"),
     *("spi", "0x1000", "reqid", "1", "mode", "tunnel", "aead", "rfc4106(gcm(aes))", f"0x{'5a' * 36}", "128"),
@@ -28,7 +28,7 @@ _PROBE = (
 
 
 def kernel_esp() -> bool:
-    """Whether the kernel takes an SA with our cipher. False where it cannot be tried."""
+    """Return whether the kernel accepts an SA with our cipher. Return False also where this cannot be tried."""
     try:
         return subprocess.run(_PROBE, capture_output=True, timeout=10, check=False).returncode == 0
     except (OSError, subprocess.TimeoutExpired):
@@ -36,8 +36,9 @@ def kernel_esp() -> bool:
 
 
 def configuration(vici: Path, kernel: bool, log: Path | None = None) -> str:
-    """The text of strongswan.conf. `vici` is the socket that charon makes; without `kernel` ESP is charon's own, and
-    goes by the device ipsec0. `log`: a file for what it does, else standard error, which the service manager takes."""
+    """Return the text of strongswan.conf. `vici` is the socket that charon makes. Without `kernel` charon does ESP
+    itself, through the device ipsec0. `log` is the file for charon's log; None is standard error, which the service
+    manager takes."""
     backend = "kernel-netlink" if kernel else "kernel-libipsec kernel-netlink"
     return f"""charon {{
   load = {_PLUGINS} {backend} socket-default vici

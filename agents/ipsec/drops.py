@@ -1,4 +1,4 @@
-"""What the guard has dropped. Pure, but for the question."""
+"""The packets that the guard has dropped. Pure, except for `drops`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,20 +15,20 @@ _COUNTED = ("came_from", "meant_for")  # sets whose elements count
 
 
 class _Packets(TypedDict):
-    """As nft says what an element has counted."""
+    """The count of one element, in nft's form."""
 
     packets: int
 
 
 class _Counted(TypedDict):
-    """An address, and what it has counted."""
+    """An address and its count, in nft's form."""
 
     val: str
     counter: _Packets
 
 
 class _Element(TypedDict):
-    """As nft has it in a set."""
+    """An element of a set, in nft's form."""
 
     elem: _Counted
 
@@ -38,8 +38,8 @@ _ELEMENTS = TypeAdapter(list[_Element])
 
 @dataclass(frozen=True)
 class Drops:
-    """Packets of VXLAN in the clear since the machine was booted: in all, and by the address that they came from, or
-    were to go to."""
+    """VXLAN packets dropped since the machine was booted because they were not encrypted: in all, and by the address
+    that they came from, or were to go to."""
 
     packets_in: int = 0
     packets_out: int = 0
@@ -48,7 +48,7 @@ class Drops:
 
 
 async def drops() -> Drops:
-    """Asks the kernel. Raises NftError, also where there is no guard."""
+    """Return the kernel's counts. Raises NftError, also where there is no guard."""
     try:
         return parse(await objects(FAMILY, TABLE))
     except Unreadable as error:
@@ -56,7 +56,7 @@ async def drops() -> Drops:
 
 
 def parse(found: Iterable[Mapping[str, Any]]) -> Drops:
-    """From what nft says of the guard's table (libnftables-json(5)). Raises Unreadable."""
+    """Return the counts in nft's list of the guard's table (libnftables-json(5)). Raises Unreadable."""
     counters: dict[str, int] = {}
     sets: dict[str, dict[str, int]] = {}
     for each in found:

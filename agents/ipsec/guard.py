@@ -1,14 +1,14 @@
-"""The guard: VXLAN goes through IPsec, or nowhere; so does TCP between cloudlets, and BGP with those who are protected.
-Pure; nft text.
+"""The guard: VXLAN goes through IPsec, or nowhere. So do TCP between cloudlets, and BGP with protected addresses. Pure;
+nft text.
 
-For VXLAN it knows no names and no addresses, so no change of membership touches it: whoever is no peer gets nothing
-either. It stays in the kernel when the agent ends, and when charon does. What is encrypted leaves by charon's device,
-where ESP is charon's own, or by a route with a transformation, where it is the kernel's; what was encrypted comes that
-way too, so frames that somebody outside makes up do not get in.
+For VXLAN the guard holds no names and no addresses. So no change of membership touches it, and an address that is no
+peer's gets nothing either. It stays in the kernel when the agent ends, and when charon does. Encrypted packets leave by
+charon's device where charon does ESP itself, or by a route with a transformation where the kernel does it. They arrive
+the same way, so frames that an outsider makes up do not get in.
 
-TCP between cloudlets is what moves are made of: memory and disks. It would go on by the plain route when charon, and
-the route into its device, are gone; and when a pool is left in the middle of a move, and the tunnel goes with it. So it
-is kept in for a while with those as well to whom there was some when they still shared a pool.
+Moves use TCP between cloudlets for memory and disks. Without the guard that TCP would continue on the plain route when
+charon, and the route into its device, are gone; and also when a cloudlet leaves a pool during a move, which ends the
+tunnel. So the guard also blocks it for a while to former peers that had such TCP while they shared a pool.
 """
 
 from collections.abc import Iterable
@@ -17,15 +17,16 @@ from agents.kernel.snapshot import BGP_PORT, VXLAN_PORT
 
 FAMILY, TABLE = "inet", "weft-ipsec"
 DEVICE = "ipsec0"
-"""The device by which charon's own ESP takes and gives packets."""
+"""The device by which charon's own ESP takes and returns packets."""
 
 OPEN = f"table {FAMILY} {TABLE}\ndelete table {FAMILY} {TABLE}\n"
-"""Takes the guard out, if it is there."""
+"""nft text that removes the guard, if it is there."""
 
 
 def guard(protected: Iterable[str] = (), peers: Iterable[str] = ()) -> str:
-    """Puts it in, or in the place of one that is there, whose counters go on. `protected` are the IPv4 addresses of the
-    other ends of BGP sessions that go through IPsec, `peers` the VTEPs of cloudlets that there are tunnels to."""
+    """Return nft text that puts the guard in, or replaces the present one and keeps its counters. `protected` are the
+    IPv4 addresses of the other ends of BGP sessions that go through IPsec, `peers` the VTEPs of cloudlets that have a
+    tunnel."""
     return _GUARD + _elements("protected", protected) + _elements("peers", peers)
 
 
@@ -35,14 +36,14 @@ def _elements(name: str, addresses: Iterable[str]) -> str:
 
 
 LINGER = 20
-"""Minutes for which TCP in the clear is dropped to somebody who shares no pool any more: longer than a connection lasts
-that nothing comes back on (tcp_retries2 in the kernel's Documentation/networking/ip-sysctl.rst: some 15)."""
+"""Minutes for which unencrypted TCP is dropped to a cloudlet that shares no pool any more: longer than a connection
+lasts that gets no answer (tcp_retries2 in the kernel's Documentation/networking/ip-sysctl.rst: some 15)."""
 
 _CLEAR_OUT = f'oifname != {{ "{DEVICE}", "lo" }} rt ipsec missing'
 _CLEAR_IN = f'iifname != {{ "{DEVICE}", "lo" }} meta ipsec missing'
 
-# Whose packets of VXLAN they were is counted by a rule of its own, before the one that drops: a rule ends where its set
-# is full. TCP is not counted: it is tried again and again while a tunnel is being made.
+# One rule counts VXLAN packets by address, and the next one drops them, because a rule ends where its set is full. TCP
+# is not counted: it is sent again and again while a tunnel is being made.
 _GUARD = f"""table {FAMILY} {TABLE} {{
 	counter out {{ }}
 	counter in {{ }}

@@ -1,7 +1,7 @@
-"""What encryption costs, in octets. Pure.
+"""The octets that encryption adds. Pure.
 
-A LAN's frame goes into VXLAN (RFC 7348), that into ESP's tunnel mode (RFC 4303) with an AEAD (RFC 4106, RFC 7634: both
-have the same lengths), and that into UDP (RFC 3948), so that it passes whatever passes UDP.
+A LAN's frame goes into VXLAN (RFC 7348), then into ESP's tunnel mode (RFC 4303) with an AEAD (RFC 4106, RFC 7634: both
+have the same lengths), and then into UDP (RFC 3948), so that it passes every path that UDP passes.
 """
 
 from controller.wire.desired import Desired
@@ -12,31 +12,31 @@ ETHERNET, IPV4, UDP, VXLAN = 14, 20, 8, 8
 ESP_HEADER, ESP_IV, ESP_TRAILER, ESP_ICV = 8, 8, 2, 16
 """SPI and sequence number; the AEAD's IV; pad length and next header; the AEAD's integrity check value."""
 
-_ALIGNMENT = 4  # of what is encrypted, the trailer included (RFC 4303, section 2.4)
+_ALIGNMENT = 4  # of the encrypted octets, including the trailer (RFC 4303, section 2.4)
 
 _DEVICE = 1400
-"""What charon's own device takes where ESP is not the kernel's. The other end may be one of those."""
+"""The MTU of charon's own device, where the kernel does not do ESP. The other end may have such a device."""
 
 
 def protected(path: int) -> int:
-    """The longest IP packet that ESP carries over a path with this MTU."""
+    """Return the length of the longest IP packet that ESP carries over a path with this MTU."""
     encrypted = path - IPV4 - UDP - ESP_HEADER - ESP_IV - ESP_ICV
     return encrypted // _ALIGNMENT * _ALIGNMENT - ESP_TRAILER
 
 
 def on_wire(packet: int) -> int:
-    """The length of the IP packet in which ESP carries one of this length."""
+    """Return the length of the IP packet in which ESP carries a packet of this length."""
     encrypted = -(-(packet + ESP_TRAILER) // _ALIGNMENT) * _ALIGNMENT
     return IPV4 + UDP + ESP_HEADER + ESP_IV + encrypted + ESP_ICV
 
 
 def lan(path: int) -> int:
-    """The longest packet on a LAN whose frames cross that path in one piece."""
+    """Return the length of the longest packet on a LAN whose frames cross that path in one piece."""
     return min(protected(path), _DEVICE) - IPV4 - UDP - VXLAN - ETHERNET
 
 
 def within(desired: Desired, path: int) -> Desired:
-    """The desired state with no LAN's MTU above what fits."""
+    """Return the desired state with the MTU of each LAN limited to what fits."""
     most = lan(path)
     endpoints = [e if e.mtu <= most else e.model_copy(update={"mtu": most}) for e in desired.endpoints]
     return desired.model_copy(update={"endpoints": endpoints})

@@ -1,4 +1,4 @@
-"""Encryption as the rest of the agent sees it: on or off, and what follows from that."""
+"""Encryption as the rest of the agent uses it: whether it is on, and what follows from that."""
 
 import asyncio
 import logging
@@ -19,15 +19,16 @@ from controller.wire.tunnels import Ipsec
 log = logging.getLogger(__name__)
 
 PATIENCE = 2.0
-"""Seconds for which a tunnel that is missing is no problem yet, but being made."""
+"""Seconds for which a missing tunnel counts as being made, and not as a problem."""
 
 LOOK = 5.0
-"""Seconds between looks at charon's device and at what the guard has dropped."""
+"""Seconds between two checks of charon's device and of the guard's drops."""
 
 
 class Protection:
-    """Off without settings: then it changes nothing, and takes the guard out. `changed` is called when a tunnel has
-    come or gone, when one is missing for too long, and when the guard has dropped something."""
+    """The encryption of one cloudlet. Without settings it is off: it changes nothing, and removes the guard. It calls
+    `changed` when a tunnel has come or gone, when one is missing for too long, and when the guard has dropped
+    something."""
 
     def __init__(self, settings: IpsecSettings | None, identity: Path, changed: Callable[[], None]) -> None:
         self._settings, self._changed = settings, changed
@@ -35,23 +36,23 @@ class Protection:
         self._asked: dict[str, float] = {}  # by the peer's VTEP: since when there should be a tunnel
         self._vtep, self._drops = "", Drops()
         if settings is not None:
-            from agents.ipsec.strongswan import Strongswan  # only who encrypts pays for it
+            from agents.ipsec.strongswan import Strongswan  # imported only if it is needed
 
             self._tunnels = Strongswan(settings.vici, identity, self._turned)
 
     def guard(self, desired: Desired) -> str:
-        """Text for nft, to be in force before there is any tunnel or BGP session."""
+        """Return nft text that must be in force before there is any tunnel or BGP session."""
         if self._settings is None:
             return OPEN
         return guard((protected.address for protected in desired.protected), members(desired))
 
     def fit(self, desired: Desired) -> Desired:
-        """The desired state with LANs whose frames fit into what encryption leaves."""
+        """Return the desired state with LANs whose frames still fit when they are encrypted."""
         return desired if self._settings is None else mtu.within(desired, self._settings.path_mtu)
 
     def intend(self, desired: Desired) -> None:
-        """Tunnels to all that share a pool with this cloudlet or have protected BGP with it, and to nobody else; takes
-        effect soon."""
+        """Set the tunnels: to all that share a pool with this cloudlet or have protected BGP with it, and to nobody
+        else. They take effect soon."""
         if self._tunnels is not None:
             wanted, before, now = intent(desired), self._asked, asyncio.get_running_loop().time()
             self._tunnels.intend(wanted)
@@ -61,20 +62,20 @@ class Protection:
                 self._look_again()
 
     def look(self) -> None:
-        """This cloudlet's certificate is another, or the revocation list is."""
+        """Take in the new credentials: this cloudlet's certificate or the revocation list has changed."""
         if self._tunnels is not None:
             self._tunnels.look()
 
     @property
     def awaited(self) -> frozenset[str]:
-        """VTEPs to which a tunnel is being made for the first time: no frame goes there yet."""
+        """VTEPs to which a tunnel is being made for the first time. No frame goes there yet."""
         if self._tunnels is None:
             return frozenset()
         states, now = self._tunnels.states, asyncio.get_running_loop().time()
         return frozenset(v for v, at in self._asked.items() if now - at < PATIENCE and not states[v].up)
 
     def problems(self, endpoint: Endpoint) -> list[str]:
-        """Sentences about remotes of the endpoint that no frame can go to."""
+        """Return sentences about the endpoint's remotes that no frame can reach."""
         if self._tunnels is None:
             return []
         now = asyncio.get_running_loop().time()
@@ -88,7 +89,7 @@ class Protection:
         return [*([self._tunnels.problem] if self._tunnels.problem and vteps else []), *down]
 
     def report(self) -> Ipsec | None:
-        """All tunnels, for the controller; None if this is off."""
+        """Return the state of all tunnels for the controller, or None if encryption is off."""
         if self._tunnels is None:
             return None
         now = asyncio.get_running_loop().time()
@@ -102,7 +103,7 @@ class Protection:
         asyncio.get_running_loop().call_later(PATIENCE, self._changed)
 
     async def run(self) -> None:
-        """Keeps the tunnels, for ever."""
+        """Keep the tunnels until it is cancelled."""
         if self._tunnels is not None:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._tunnels.run())
@@ -113,7 +114,7 @@ class Protection:
             try:
                 await lengthen()
                 found = await drops()
-            except (NftError, OSError) as error:  # the guard is not there yet; who puts it in tells of what is wrong
+            except (NftError, OSError) as error:  # the guard is not there yet; the reconciler reports the problem
                 log.debug("%s", error)
             else:
                 if found != self._drops:

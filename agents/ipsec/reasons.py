@@ -1,10 +1,10 @@
-"""Why a tunnel is not there, from what charon says of it in its log. Pure."""
+"""The reasons why tunnels are down, found in charon's log. Pure."""
 
 import re
 from collections.abc import Collection
 
 REFUSED = "received AUTHENTICATION_FAILED"
-"""In a line of an attempt that the peer has refused."""
+"""A part of the line that an attempt logs when the peer has refused it."""
 
 _SENTENCES = {
     r"certificate was revoked": "the peer's certificate is revoked",
@@ -19,7 +19,7 @@ _SENTENCES = {
     r"unable to (add|install) ": "ESP cannot be set up here",
     r"giving up after \d+ retransmits": "the peer does not answer",
 }
-"""By patterns of lines; what is further up tells more, where an attempt has several."""
+"""The sentences by patterns of log lines. If an attempt has several reasons, the first one here tells most."""
 
 _RANKS = tuple((re.compile(pattern), sentence) for pattern, sentence in _SENTENCES.items())
 
@@ -29,26 +29,26 @@ def _rank(line: str) -> int | None:
 
 
 def tells(line: str) -> bool:
-    """Whether a line gives a reason."""
+    """Return whether a line gives a reason."""
     return _rank(line) is not None
 
 
 class Reasons:
-    """By the names of connections: the best reason of the last attempt that gave any."""
+    """The best reason of the last attempt that gave any, by the names of connections."""
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[str, int]] = {}  # the number of the IKE_SA, and the rank
 
     def take(self, name: str, attempt: str, line: str) -> None:
-        """Takes in a line about that connection, from the IKE_SA with that number."""
+        """Take in a line about that connection, from the IKE_SA with the number `attempt`."""
         rank, (before, best) = _rank(line), self._found.get(name, ("", len(_RANKS)))
         if rank is not None and (attempt != before or rank < best):
             self._found[name] = (attempt, rank)
 
     def keep(self, names: Collection[str]) -> None:
-        """Forgets those of all others."""
+        """Forget the reasons of all other connections."""
         self._found = {name: found for name, found in self._found.items() if name in names}
 
     def of(self, name: str) -> str:
-        """A sentence; empty if nothing is known."""
+        """Return the reason as a sentence, or an empty string if none is known."""
         return _RANKS[self._found[name][1]][1] if name in self._found else ""

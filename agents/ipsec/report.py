@@ -1,4 +1,4 @@
-"""From tunnels as they are to what the controller is told of them. Pure."""
+"""The part of the report about tunnels. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from controller.wire.tunnels import Condition, Ipsec, IpsecTunnel
 
 
 def told(vtep: str, states: Iterable[TunnelState], drops: Drops, problem: str | None, now: float) -> Ipsec:
-    """The part of the report. `vtep` is this end's; `now` in monotonic seconds."""
+    """Return that part of the report. `vtep` is this end's; `now` is in monotonic seconds."""
     return Ipsec(
         tunnels=sorted((_tunnel(vtep, s, drops, now) for s in states), key=lambda t: (t.cloudlet, t.remote)),
         dropped_in=drops.packets_in,

@@ -1,7 +1,7 @@
-"""Tunnels by strongSwan: charon has the connections that are intended, and they have SAs.
+"""Tunnels made by strongSwan: charon has the intended connections, and those have SAs.
 
-charon may end and begin at any time: what is intended is loaded again, and SAs are made anew. Meanwhile, and whenever
-there is no SA, the guard (guard.py) and the traps keep VXLAN from leaving.
+charon may end and start at any time. This module then loads the intended connections again and makes new SAs.
+Meanwhile, and whenever there is no SA, the guard (guard.py) and the traps keep VXLAN from leaving.
 """
 
 import asyncio
@@ -22,19 +22,19 @@ from agents.ipsec.tunnel import TunnelIntent, TunnelPeer, TunnelState
 log = logging.getLogger(__name__)
 
 FOLLOW = 3.0
-"""Seconds after which the end that does not lead begins all the same: the leader may think that it has a tunnel, to a
+"""Seconds after which the end that does not lead begins anyway: the leader may believe that it still has a tunnel, to a
 charon that has been killed since."""
 
 _INTERVAL = 5.0  # seconds between looks at charon and at the credentials' files, without an event
 _WATCH = 1.0  # seconds between looks at peers that have to prove their names again
-_LINGER = 2  # seconds after which a proof is taken away: the other end has seen it by then
-_BREATH = 0.03  # seconds after each look: with many peers SAs come in bursts, and every look is at all of them
+_LINGER = 2  # seconds after which a proof is ended; until then the other end has seen it
+_BREATH = 0.03  # seconds after each pass: with many peers SAs come in bursts, and every pass reads all
 _NOTHING = Association()
 
 
 class Strongswan:
-    """agents.ipsec.Tunnels. `identity` is the directory of this cloudlet's credentials; `changed` is called when a
-    tunnel has come or gone."""
+    """Implements agents.ipsec.Tunnels. `identity` is the directory of this cloudlet's credentials. Strongswan calls
+    `changed` when a tunnel has come or gone."""
 
     def __init__(self, vici: Path, identity: Path, changed: Callable[[], None]) -> None:
         self.problem: str | None = None
@@ -42,7 +42,7 @@ class Strongswan:
         self._intent: TunnelIntent | None = None
         self._states: dict[str, TunnelState] = {}
         self._work = asyncio.Event()
-        # What charon has been told since it began.
+        # The configuration that charon has got since it started.
         self._told: dict[str, Connection] = {}
         self._told_identity: Credentials | None = None
         self._due: dict[str, tuple[float, Backoff]] = {}  # when to begin a tunnel (again)
@@ -53,11 +53,11 @@ class Strongswan:
 
     @property
     def states(self) -> Mapping[str, TunnelState]:
-        """By the peer's VTEP."""
+        """The states of the tunnels by the peer's VTEP."""
         return self._states
 
     def intend(self, intent: TunnelIntent) -> None:
-        """Sets which tunnels there should be; takes effect soon."""
+        """Set the tunnels that there should be; takes effect soon."""
         if intent != self._intent:
             self._intent = intent
             known, now = self._states, _now()
@@ -65,11 +65,11 @@ class Strongswan:
             self._work.set()
 
     def look(self) -> None:
-        """The credentials' files may be others now; takes effect soon."""
+        """Read the credentials' files again soon, because they may have changed."""
         self._work.set()
 
     async def run(self) -> None:
-        """Keeps charon so, for ever."""
+        """Keep charon's tunnels as intended until it is cancelled."""
         backoff = Backoff(cap=1.0)
         while True:
             self._told, self._told_identity, self._due, self._doubts = {}, None, {}, Reauthentication()
@@ -79,8 +79,8 @@ class Strongswan:
             await asyncio.sleep(backoff.delay())
 
     async def _session(self, backoff: Backoff) -> str:
-        """Watches charon and keeps it, until it is away; says why. Not by a TaskGroup: one that ends by an error of its
-        own may lose a cancellation from outside."""
+        """Watch charon and keep its tunnels until it is away, and return why. This uses no TaskGroup: one that ends by
+        an error of its own may lose a cancellation from outside."""
         work = [
             asyncio.create_task(self._charon.watch(self._work.set, self._work.set, self._proved, self._failed)),
             asyncio.create_task(self._keep(backoff)),
@@ -114,7 +114,7 @@ class Strongswan:
                 continue
 
     async def _converge(self, intent: TunnelIntent) -> None:
-        """One pass: what charon has too much, what it lacks, who has to be called."""
+        """Run one pass: unload the extra connections, load the missing ones, and begin the missing tunnels."""
         tunnels, beside = connections(intent), proofs(intent)
         wanted = tunnels | beside
         try:
@@ -123,7 +123,7 @@ class Strongswan:
         except CharonAway:
             raise
         except CharonError as error:
-            self._note(str(error))  # nobody can tell what is up: nothing is taken for down, and nothing is made anew
+            self._note(str(error))  # the tunnels' state is unknown: none counts as down, none is recreated
             return
         for extra in sorted((present | found.keys()) - wanted.keys()):
             log.info("tunnel %s: taken down", extra)
@@ -151,8 +151,8 @@ class Strongswan:
             self._told |= lacking
 
     async def _identify(self, intent: TunnelIntent, found: Mapping[str, Association]) -> str | None:
-        """As the files say now: they are replaced when a certificate is renewed, here or, for good, elsewhere. Returns
-        what is wrong with them."""
+        """Load the credentials' files if they have changed: a certificate was renewed here, or revoked elsewhere.
+        Return the problem with them, if any."""
         try:
             identity = await asyncio.to_thread(read, self._identity)
             if identity == self._told_identity:
@@ -167,7 +167,7 @@ class Strongswan:
         return None
 
     async def _doubt(self, found: Mapping[str, Association]) -> None:
-        """Has names proved again, and ends the tunnels of those who do not."""
+        """Ask peers to prove their names again, and end the tunnels of those that do not."""
         shown = {each: association for each, association in found.items() if each.startswith(PROOF)}
         for each, association in shown.items():
             if association.age is not None and association.age >= _LINGER:
@@ -183,7 +183,7 @@ class Strongswan:
                 await self._charon.end(each)
 
     async def _call(self, intent: TunnelIntent, found: Mapping[str, Association]) -> None:
-        """Begins tunnels that are not there: at once at the end that leads, a while later at the other."""
+        """Begin missing tunnels: at once at the end that leads, a while later at the other."""
         names = {name(peer): peer for peer in intent.peers}
         self._due = {each: due for each, due in self._due.items() if each in names}
         for each, peer in names.items():
@@ -215,7 +215,8 @@ class Strongswan:
             self._work.set()
 
     def _note_states(self, found: Mapping[str, Association]) -> bool:
-        """Takes in what there is. Returns whether a tunnel has come or gone, or why there is none is another reason."""
+        """Take in charon's state. Return whether a tunnel has come or gone, or the reason for a missing one has
+        changed."""
         changed, states = False, {}
         peers = {name(peer): peer for peer in (self._intent.peers if self._intent is not None else ())}
         self._meters = {each: self._meters.get(each) or Meter() for each in peers}
@@ -255,7 +256,7 @@ class Strongswan:
 
 
 def _leading(intent: TunnelIntent) -> dict[str, bool]:
-    """Of each tunnel, whether this end leads."""
+    """Return, for each tunnel, whether this end leads."""
     return {name(peer): leads(intent, peer) for peer in intent.peers}
 
 

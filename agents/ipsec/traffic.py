@@ -1,4 +1,4 @@
-"""How much went through a tunnel, however often its keys were made anew meanwhile. Pure."""
+"""The traffic of a tunnel, counted across all changes of its keys. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
@@ -17,20 +17,21 @@ class Traffic:
         return Traffic(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     def since(self, before: "Traffic") -> "Traffic":
-        """What has come on top; all of it if a counter has gone back, as it then began anew."""
+        """Return the increase since `before`. If a counter has gone back it has started again, so all of it counts."""
         grown = [a - b for a, b in zip(astuple(self), astuple(before), strict=True)]
         return self if min(grown) < 0 else Traffic(*grown)
 
 
 class Meter:
-    """Each SA counts for itself, and is gone some seconds after its successor came. `total` grows."""
+    """Adds up the traffic of a tunnel's SAs: each counts for itself, and ends some seconds after its successor came.
+    `total` only grows."""
 
     def __init__(self) -> None:
         self.total = Traffic()
         self._last: dict[str, Traffic] = {}
 
     def take(self, counts: Mapping[str, Traffic]) -> Traffic:
-        """Takes in what the SAs that there are say now, by their numbers; gives the total."""
+        """Take in the present counts of the SAs, by their numbers, and return the total."""
         for number, traffic in counts.items():
             self.total += traffic.since(self._last.get(number, Traffic()))
         self._last = dict(counts)

@@ -1,4 +1,5 @@
-"""A protected tunnel between two VTEPs: what is wanted, and what is. Pure, and silent about what protects it."""
+"""A protected tunnel between two VTEPs: its intent and its state. Pure, and independent of the program that protects
+it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from controller.wire.desired import Desired
 
 @dataclass(frozen=True, slots=True, order=True)
 class TunnelPeer:
-    """The other end: a cloudlet, or the host of a route server, which has to prove its name; and its VTEP."""
+    """The other end, which has to prove its name: a cloudlet, or the host of a route server, and its VTEP."""
 
     cloudlet: str
     vtep: str
@@ -18,8 +19,8 @@ class TunnelPeer:
 
 @dataclass(frozen=True, slots=True)
 class TunnelIntent:
-    """This end, and all others that it shares a pool with or has protected BGP with: there is a tunnel to each of those
-    and to nobody else."""
+    """This end, and all others that share a pool or have protected BGP with it: there is a tunnel to each of those and
+    to nobody else."""
 
     cloudlet: str
     vtep: str
@@ -28,9 +29,9 @@ class TunnelIntent:
 
 @dataclass(frozen=True, slots=True)
 class TunnelState:
-    """A tunnel as it is. `since`: when it came or went; the keys of its traffic were made at `keyed` and are made
-    anew at `rekey` (monotonic seconds all). `coming`: it is not there, and is being made. `ike` and `esp` are what was
-    negotiated, empty while there is nothing; `why`: a reason for which it is not there, where one is known."""
+    """The state of a tunnel. It came or went at `since`; the keys of its traffic were made at `keyed` and are replaced
+    at `rekey` (all in monotonic seconds). `coming`: the tunnel is down and is being made. `ike` and `esp` are the
+    negotiated proposals, empty if there are none. `why` is the reason why the tunnel is down, if it is known."""
 
     peer: TunnelPeer
     up: bool
@@ -45,35 +46,35 @@ class TunnelState:
 
 
 class Tunnels(Protocol):
-    """Something that protects what goes between VTEPs."""
+    """A program that protects the traffic between VTEPs."""
 
     @property
     def states(self) -> Mapping[str, TunnelState]:
-        """By the peer's VTEP, one for each that is intended."""
+        """The states of all intended tunnels, by the peer's VTEP."""
 
     @property
     def problem(self) -> str | None:
-        """A sentence while it cannot work at all."""
+        """A sentence while no tunnel can work at all, or None."""
 
     def intend(self, intent: TunnelIntent) -> None:
-        """Sets which tunnels there should be; takes effect soon."""
+        """Set the tunnels that there should be; takes effect soon."""
 
     def look(self) -> None:
-        """What this cloudlet proves its name with, or whom it does not believe any more, may have changed."""
+        """Read this cloudlet's credentials and the revocation list again, because they may have changed."""
 
     async def run(self) -> None:
-        """Keeps them so, until it is cancelled. Tunnels stay when it ends."""
+        """Keep the tunnels as intended until it is cancelled. Tunnels stay when it ends."""
 
 
 def members(desired: Desired) -> frozenset[str]:
-    """VTEPs of the other cloudlets that a desired state shares a pool with."""
+    """Return the VTEPs of the other cloudlets that share a pool with this one."""
     vteps = {remote.vtep for endpoint in desired.endpoints for remote in endpoint.remotes}
     return frozenset(vteps - {desired.vtep})
 
 
 def intent(desired: Desired) -> TunnelIntent:
-    """The tunnels that a desired state asks for: one per cloudlet, however many endpoints share however many pools, and
-    one for each other end of protected BGP."""
+    """Return the tunnels that a desired state needs: one per cloudlet, however many endpoints share however many pools,
+    and one for each other end of protected BGP."""
     remotes = (remote for endpoint in desired.endpoints for remote in endpoint.remotes)
     peers = {TunnelPeer(remote.cloudlet, remote.vtep) for remote in remotes if remote.vtep != desired.vtep}
     peers |= {TunnelPeer(protected.name, protected.address) for protected in desired.protected}

@@ -1,1 +1,2 @@
-"""The kernel and what it is to have: plan.py decides, operations.py is what is to be done, netlink.py the door."""
+"""The kernel and its desired state: plan.py computes the operations, operations.py defines them, netlink.py applies
+them."""

@@ -1,7 +1,8 @@
-"""Kernel notifications: says that something changed, not what. The reader looks for itself (level-triggered).
+"""Kernel notifications. They say only that something changed; the agent then reads the kernel (level-triggered).
 
-Own changes are told apart by the netlink port id in the message header. Messages are not parsed beyond what decides
-whether they matter: of neighbour messages only all-zeros FDB entries do, as ARP and MAC learning go on all the time.
+The netlink port id in the message header tells the agent's own changes apart. The agent parses a message only as far as
+it takes to decide whether the message matters. Of the neighbour messages only those about all-zeros FDB entries do, as
+ARP and MAC learning go on all the time.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ _ZEROS_LLADDR = struct.pack("=HH", 10, 2) + bytes(6)  # the attribute NDA_LLADDR
 
 
 def matters(datagram: bytes, own: int) -> bool:
-    """Whether any message in the datagram is a change by somebody else that a plan could depend on."""
+    """Return whether any message in the datagram is a change by somebody else that a plan could depend on."""
     offset = 0
     while offset + _HEADER.size <= len(datagram):
         length, kind, _, _, port = _HEADER.unpack_from(datagram, offset)
@@ -33,7 +34,8 @@ def matters(datagram: bytes, own: int) -> bool:
 
 @contextmanager
 def watching(own: int, changed: Callable[[], None]) -> Iterator[None]:
-    """Calls `changed` from the running event loop after each change by others. `own` is the port id to leave out."""
+    """Call `changed` from the running event loop after each change by others. Changes of the port id `own` do not
+    count."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as receiver:
         receiver.setblocking(False)
         receiver.bind((0, _GROUPS))

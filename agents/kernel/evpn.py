@@ -1,4 +1,4 @@
-"""EVPN endpoints on the kernel's side: one VXLAN device per endpoint, whose FDB FRR fills. Pure."""
+"""EVPN endpoints in the kernel: one VXLAN device per endpoint, whose FDB FRR fills. Pure."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ from controller.wire.desired import Endpoint
 
 
 def device(endpoint: Endpoint) -> Vxlan:
-    """The endpoint's VXLAN device. Learning is off: MAC addresses come by BGP (RFC 8365). One port carries all
-    remotes, and a bridge never sends a frame back to its port, so split horizon needs no isolation."""
+    """Return the endpoint's VXLAN device. Learning is off because MAC addresses come by BGP (RFC 8365). One port
+    carries all remotes, and a bridge never sends a frame back to its port, so split horizon needs no isolation."""
     if endpoint.vni is None:
         raise ValueError(f"endpoint {endpoint.name} is EVPN but has no VNI")
     return Vxlan(
@@ -25,7 +25,7 @@ def device(endpoint: Endpoint) -> Vxlan:
 
 
 def received(endpoint: Endpoint) -> Iterator[tuple[str, int]]:
-    """Where frames for the endpoint come from: each remote's VTEP, and the VNI of the endpoint."""
+    """Yield the sources of the endpoint's frames: each remote's VTEP, and the VNI of the endpoint."""
     if endpoint.vni is not None:
         for remote in endpoint.remotes:
             yield remote.vtep, endpoint.vni

@@ -1,12 +1,12 @@
-"""The flood entries of tunnels, whole though the kernel's dumps are not.
+"""The flood entries of tunnels. The result is complete although the kernel's dumps may not be.
 
-The kernel writes a forwarding database out piece by piece, and goes on by the number of entries that it has written.
-If entries ahead of that were deleted meanwhile, it passes over as many that are there all along, and no flag tells.
-Others' MACs come and go as they like: a flood entry that a dump lacks is no news, and a LAN whose tunnels were taken
-for gone would lose its routes.
+The kernel writes a forwarding database in pieces, and finds its place again by the number of entries that it has
+written. If entries before that place are deleted meanwhile, the kernel skips as many entries that still exist, and sets
+no flag. MACs of others come and go at any time. So a flood entry that a dump lacks may still exist, and a LAN whose
+tunnels were taken for gone would lose its routes.
 
-So what was there before is gone only if several dumps in a row lack it, and none of them is found out: a tunnel's
-first flood entry can be asked for by itself, and a dump without that one has passed over the others as well.
+Therefore an earlier entry counts as gone only if several dumps in a row lack it, and no check shows them incomplete.
+The check asks for a tunnel's first flood entry by itself: if the dumps lack it, they may also lack the tunnel's others.
 """
 
 import asyncio
@@ -15,29 +15,30 @@ from collections.abc import Awaitable, Callable
 from agents.kernel.snapshot import Flood
 
 ONE_PIECE = 32
-"""Entries of a dump that the kernel writes at once, whatever the page size, so that none is passed over."""
+"""The entries of a dump that the kernel writes at once on any page size, so that it skips none."""
 
 AGAIN, PAUSE = 4, 0.02
-"""Further dumps, and seconds ahead of each, in which a burst of deletions goes by."""
+"""The number of further dumps, and the seconds before each of them: a burst of deletions ends in that time."""
 
 Entry = tuple[int, Flood]
-"""The tunnel's interface index, and whereto."""
+"""The tunnel's interface index and a flood entry of it."""
 
 Dump = Callable[[], Awaitable[tuple[set[Entry], int]]]
-"""Reads the flood entries of the tunnels, and counts those of all devices: a piece may end amid a tunnel's."""
+"""Reads the flood entries of the tunnels, and counts those of all devices, because a piece may end within a tunnel's
+entries."""
 
 First = Callable[[int], Awaitable[Flood | None]]
 """Reads the first flood entry of the tunnel with that interface index."""
 
 
 class Floods:
-    """The flood entries as they were last read."""
+    """The flood entries of the last reading."""
 
     def __init__(self) -> None:
         self._known: set[Entry] | None = None
 
     async def read(self, tunnels: set[int], dump: Dump, first: First) -> dict[int, set[Flood]]:
-        """The flood entries of these tunnels, by interface index."""
+        """Return the flood entries of these tunnels, by interface index."""
         known = None if self._known is None else {entry for entry in self._known if entry[0] in tunnels}
         found, size = await dump()
         for _ in range(AGAIN):
@@ -47,7 +48,7 @@ class Floods:
             before = found
             more, size = await dump()
             found = before | more
-            if known is None and more == before:  # two agree, and there is nothing to hold them against
+            if known is None and more == before:  # two dumps agree, and no earlier reading says otherwise
                 break
         if size > ONE_PIECE:
             doubtful = tunnels if known is None else {index for index, _ in known - found}

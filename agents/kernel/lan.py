@@ -15,41 +15,41 @@ METRIC = 100
 
 
 NEIGHBOURS = 131_072
-"""Entries of the neighbour tables of each family. Their memory is taken as they fill."""
+"""Entries of the neighbour tables of each family. Tables take memory only as they fill."""
 
 
 def bridge_name(endpoint: Endpoint) -> str:
-    """The bridge's interface name."""
+    """Return the bridge's interface name."""
     return f"lan{endpoint.index}"
 
 
 def tunnel_pattern(endpoint: Endpoint) -> str:
-    """The endpoint's tunnel ports: one name, or a prefix that ends in `*`."""
+    """Return the pattern of the endpoint's tunnel ports: one name, or a prefix that ends in `*`."""
     return f"pw{endpoint.index}.*" if endpoint.flavour is Flavour.VPLS else f"vx{endpoint.index}"
 
 
 def mac(cloudlet: str, index: int) -> str:
-    """The bridge's address, the gateway's."""
+    """Return the bridge's MAC address, which is the gateway's."""
     return gateway_mac(cloudlet, index)
 
 
 def link_local(mac: str) -> IPv6Address:
-    """The bridge's link-local address, which follows from its MAC (RFC 4291, appendix A). It is the router's address
-    for the LAN's devices, so two gateways of one pool must not have the same: not fe80::1, say."""
+    """Return the bridge's link-local address, which follows from its MAC (RFC 4291, appendix A). The LAN's devices know
+    the router by this address, so two gateways of one pool must not share one such as fe80::1."""
     octets = bytes.fromhex(mac.replace(":", ""))
     identifier = bytes((octets[0] ^ 2,)) + octets[1:3] + b"\xff\xfe" + octets[3:]
     return IPv6Address(b"\xfe\x80" + bytes(6) + identifier)
 
 
 def gateways(endpoint: Endpoint) -> dict[int, str]:
-    """The cloudlet's own addresses on the LAN, in CIDR form, by IP version."""
+    """Return the cloudlet's own addresses on the LAN, in CIDR form, by IP version."""
     pairs = ((endpoint.gateway, endpoint.prefix), (endpoint.gateway6, endpoint.prefix6))
     found = (ip_interface(f"{gateway}/{prefix.rpartition('/')[2]}") for gateway, prefix in pairs if gateway and prefix)
     return {interface.version: str(interface) for interface in found}
 
 
 def bridge(cloudlet: str, endpoint: Endpoint) -> Bridge:
-    """The bridge as it should be."""
+    """Return the desired bridge."""
     return Bridge(
         name=bridge_name(endpoint),
         mac=mac(cloudlet, endpoint.index),
@@ -60,17 +60,17 @@ def bridge(cloudlet: str, endpoint: Endpoint) -> Bridge:
 
 
 def sysctls(endpoint: Endpoint) -> Mapping[str, str]:
-    """Settings of the bridge by path below /proc/sys.
+    """Return the settings of the bridge by path below /proc/sys.
 
-    A gateway takes addresses from gratuitous ARP (and unsolicited NA), or a moved VM would be a black hole until its
-    neighbour entry expires. It asks again after 40 ms (which kernels of every tick rate can count), ten times, so that
-    the first packet over a new tunnel is not held up for a second, whatever the distance. It sends no redirects, as
-    devices reach other prefixes through it though all is on one link (IPv6 has no such setting: the fence holds them
-    back).
+    The gateway learns addresses from gratuitous ARP (and unsolicited NA); otherwise a moved VM would be unreachable
+    until its neighbour entry expires. The gateway repeats a neighbour request after 40 ms (which kernels of every tick
+    rate can count), up to ten times, so that the first packet over a new tunnel does not wait for a second, whatever
+    the distance. The gateway sends no redirects, because devices reach other prefixes through it although all is on one
+    link (IPv6 has no such setting; the fence drops those redirects).
 
-    With IPv6 the bridge is a router (also in its neighbour advertisements, or devices would drop it as one), believes
-    no other router, and uses its addresses at once: the plan says that they are its own, and a device that answers for
-    them must not take the LAN's gateway down.
+    With IPv6 the bridge is a router. Its neighbour advertisements say so too, or devices would not keep it as their
+    router. It ignores the advertisements of other routers, and uses its addresses without duplicate address detection:
+    the plan says that they are its own, and a device that answers for them must not take the LAN's gateway down.
     """
     name = bridge_name(endpoint)
     if 6 not in gateways(endpoint):
@@ -98,7 +98,7 @@ def sysctls(endpoint: Endpoint) -> Mapping[str, str]:
 
 
 def router_sysctls(desired: Desired) -> Mapping[str, str]:
-    """Settings of the whole network namespace; none while there is no endpoint."""
+    """Return the settings of the whole network namespace; none while there is no endpoint."""
     if not desired.endpoints:
         return {}
     settings = {"net/ipv4/ip_forward": "1", "net/ipv4/conf/all/send_redirects": "0"}
@@ -108,19 +108,19 @@ def router_sysctls(desired: Desired) -> Mapping[str, str]:
 
 
 def neighbour_tables() -> Mapping[str, int]:
-    """The least that the neighbour tables have to hold, by path below /proc/sys: from how many entries on the kernel
-    takes out those that nobody needs, and how many it keeps at all. They are one for the whole machine, where 1,024 are
-    the default: a cloudlet's devices need more, and one port may have as many to itself (agents/fence/budgets.py). A
-    network namespace of its own does not have these settings."""
+    """Return the smallest sizes of the neighbour tables, by path below /proc/sys: the number of entries above which the
+    kernel removes unused ones, and the number that it keeps at most. The whole machine shares these tables, and the
+    default is 1,024. A cloudlet's devices need more, and one port may have as many to itself (agents/fence/budgets.py).
+    Network namespaces other than the first do not have these settings."""
     least = {"gc_thresh2": NEIGHBOURS // 2, "gc_thresh3": NEIGHBOURS}
     return {f"net/{ip}/neigh/default/{name}": value for ip in ("ipv4", "ipv6") for name, value in least.items()}
 
 
 def ports(desired: Desired, present: Mapping[str, Port]) -> tuple[dict[str, Endpoint], dict[int, list[str]]]:
-    """Which access port belongs to which endpoint, and by endpoint index what is wrong with the others.
+    """Return the endpoint that each access port belongs to, and by endpoint index the problems with other ports.
 
-    An interface that matches patterns of two endpoints belongs to the one with the lower index. One that is on a
-    bridge that is not ours is left alone.
+    An interface that matches patterns of two endpoints belongs to the one with the lower index. The agent leaves an
+    interface alone that is on a bridge of somebody else.
     """
     assigned: dict[str, Endpoint] = {}
     problems: dict[int, list[str]] = {}
@@ -142,8 +142,8 @@ def ports(desired: Desired, present: Mapping[str, Port]) -> tuple[dict[str, Endp
 
 
 def routes(endpoint: Endpoint, reached: Iterable[Remote]) -> Iterator[Route]:
-    """On-link routes to the prefixes of remotes that a tunnel leads to, in the main table and in the LAN's own; in the
-    families that the LAN has itself."""
+    """Yield the on-link routes to the prefixes of remotes that a tunnel leads to, in the main table and in the LAN's
+    own, for the IP versions that the LAN has itself."""
     families = gateways(endpoint)
     for remote in reached:
         for text in (remote.prefix, remote.prefix6):
@@ -154,8 +154,8 @@ def routes(endpoint: Endpoint, reached: Iterable[Remote]) -> Iterator[Route]:
 
 
 def rules(endpoint: Endpoint) -> Iterator[Rule]:
-    """What comes from a LAN, or from its gateway address, is looked up in that LAN's own table first: two LANs of a
-    cloudlet may both reach the same remote, each over its own bridge."""
+    """Yield the rules that look up packets from a LAN, or from its gateway address, in that LAN's own table first: two
+    LANs of a cloudlet may both reach the same remote, each over its own bridge."""
     for version, gateway in gateways(endpoint).items():
         family = int(AF_INET if version == 4 else AF_INET6)
         yield Rule(TABLES + endpoint.index, family, interface=bridge_name(endpoint))
@@ -163,5 +163,5 @@ def rules(endpoint: Endpoint) -> Iterator[Rule]:
 
 
 def on_bridge(snapshot: Snapshot, endpoint: Endpoint) -> list[str]:
-    """The access ports that are on the endpoint's bridge."""
+    """Return the access ports that are on the endpoint's bridge."""
     return sorted(p.name for p in snapshot.ports.values() if p.bridge == bridge_name(endpoint))

@@ -1,4 +1,4 @@
-"""The door to the kernel: rtnetlink by pyroute2, and /proc/sys. Nobody else imports pyroute2."""
+"""Access to the kernel: rtnetlink through pyroute2, and /proc/sys. No other module of the agent imports pyroute2."""
 
 import errno
 import os
@@ -64,7 +64,7 @@ _TAKES_AWAY = (DeleteLinks, DeleteAddress, DeleteNeighbour, DeleteFlood, DeleteR
 
 
 class KernelError(Exception):
-    """The kernel refused an operation. The text is for people."""
+    """The kernel refused an operation. The text is for users."""
 
 
 class Kernel:
@@ -85,11 +85,12 @@ class Kernel:
 
     @property
     def port_id(self) -> int:
-        """The netlink port of our requests: the kernel puts it into the notifications that they cause."""
+        """The netlink port of the agent's requests. The kernel puts it into the notifications that they cause."""
         return int(self._ip.epid)
 
     async def read(self, sysctls: Iterable[str] = ()) -> Snapshot:
-        """What is there now. `sysctls` names the settings to read, by path below /proc/sys. Raises KernelError."""
+        """Return a snapshot of the kernel. `sysctls` names the settings to read, by path below /proc/sys. Raises
+        KernelError."""
         paths = tuple(sysctls)
         for _ in range(_READ_ATTEMPTS):
             try:
@@ -124,7 +125,7 @@ class Kernel:
 
     async def _read_floods(self, tunnels: Mapping[int, Any]) -> dict[int, set[Flood]]:
         def flood(entry: Any) -> Flood:
-            # The kernel does not tell a VNI that equals the device's own.
+            # The kernel leaves out a VNI that equals the device's own.
             vni = entry.get("NDA_VNI") or _vxlan_data(tunnels[entry["ifindex"]]).get("IFLA_VXLAN_ID")
             return Flood(entry.get("NDA_DST"), vni)
 
@@ -175,7 +176,7 @@ class Kernel:
         return frozenset(rules)
 
     async def apply(self, operation: Operation) -> None:
-        """Does one operation. What is already so is no error. Raises KernelError."""
+        """Apply one operation. It is no error if the kernel already agrees with it. Raises KernelError."""
         try:
             await self._apply(operation)
         except NetlinkError as error:
@@ -206,7 +207,7 @@ class Kernel:
             case AddVxlan(vxlan):
                 await self._add_vxlan(vxlan)
             case AddTap(name):
-                # By an ioctl that makes no difference between a device that is there and one that is new.
+                # An ioctl does this, and it succeeds for an existing device too.
                 await ip.link("add", ifname=name, kind="tuntap", mode="tap")
             case SetLink(name, mac, mtu, up):
                 changes: dict[str, Any] = {} if mac is None else {"address": mac}
@@ -268,7 +269,7 @@ class Kernel:
             vxlan_learning=0,
         )
         index = socket.if_nametoindex(vxlan.name)
-        # A tunnel carries the LAN's frames and has nothing of its own to say (link-local address, MLD).
+        # A tunnel carries only the LAN's frames: it needs no link-local address and sends no MLD.
         _write_sysctl(f"net/ipv6/conf/{vxlan.name}/disable_ipv6", "1")
         await self._ip.brport("set", index=index, isolated=int(vxlan.isolated), learning=int(vxlan.learning))
         for flood in vxlan.flood or ():
@@ -277,8 +278,8 @@ class Kernel:
 
 
 async def _whole(dump: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """All of a dump. Raises NetlinkDumpInterrupted at its end if something changed while the kernel wrote it, which
-    pyroute2 leaves to its callers: what was there all along may be missing."""
+    """Yield all messages of a dump. Raises NetlinkDumpInterrupted at its end if something changed while the kernel
+    wrote it, because entries may then be missing. pyroute2 leaves this check to its callers."""
     interrupted = False
     async for message in dump:
         interrupted = interrupted or bool(message["header"]["flags"] & NLM_F_DUMP_INTR)

@@ -1,4 +1,4 @@
-"""What can be done to the kernel, as values: the steps of a plan. No I/O."""
+"""The operations on the kernel, as values: the steps of a plan. No I/O."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class AddBridge:
-    """Creates the bridge, down: no spanning tree, no forwarding delay, no multicast snooping."""
+    """Creates the bridge and leaves it down: no spanning tree, no forwarding delay, no multicast snooping."""
 
     name: str
     mac: str
@@ -20,21 +20,21 @@ class AddBridge:
 
 @dataclass(frozen=True, slots=True)
 class AddVxlan:
-    """Creates the device on its bridge with port flags and flood entries, and takes it up last."""
+    """Creates the device on its bridge with port flags and flood entries, and brings it up last."""
 
     vxlan: Vxlan
 
 
 @dataclass(frozen=True, slots=True)
 class AddTap:
-    """Creates a tap device, down, that stays when whoever uses it ends."""
+    """Creates a tap device that stays when the program that uses it ends. The device is down."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SetLink:
-    """Changes what is not None."""
+    """Changes the properties that are not None."""
 
     name: str
     mac: str | None = None
@@ -54,7 +54,7 @@ class SetPort:
 
 @dataclass(frozen=True, slots=True)
 class Enslave:
-    """Puts an access port on a bridge and takes it up."""
+    """Puts an access port on a bridge and brings it up."""
 
     name: str
     bridge: str
@@ -69,7 +69,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class DeleteLinks:
-    """Takes devices down, then away, all at once: the kernel waits for its readers once, not once per device."""
+    """Brings devices down and deletes them all at once: the kernel waits for its readers once, not once per device."""
 
     names: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class DeleteAddress:
 
 @dataclass(frozen=True, slots=True)
 class DeleteNeighbour:
-    """What the kernel knows of who has an address in a LAN."""
+    """Deletes the neighbour entry of an address in a LAN."""
 
     device: str
     address: str
@@ -108,7 +108,8 @@ class DeleteFlood:
 
 @dataclass(frozen=True, slots=True)
 class AddRoute:
-    """`metric` keeps two LANs that reach the same remote apart, and all of them behind connected routes."""
+    """Adds a route. `metric` keeps the routes of two LANs to the same remote apart, and puts all of them after
+    connected routes."""
 
     route: Route
     metric: int
@@ -131,7 +132,7 @@ class DeleteRule:
 
 @dataclass(frozen=True, slots=True)
 class WriteSysctl:
-    """`path` below /proc/sys."""
+    """Writes a setting. `path` is below /proc/sys."""
 
     path: str
     value: str
@@ -160,7 +161,7 @@ Operation = (
 
 
 def describe(operation: Operation) -> str:
-    """The operation in words, for the log and for problems."""
+    """Return the operation in words, for the log and for problems."""
     match operation:
         case AddVxlan(v):
             floods = " and ".join(f"{f.vtep} on {f.vni}" for f in sorted(v.flood or ()))
@@ -188,7 +189,7 @@ def describe(operation: Operation) -> str:
 
 
 def index_of(operation: Operation) -> int:
-    """The index of the endpoint that an operation is for; 0 for what belongs to none or to several."""
+    """Return the index of the endpoint that an operation is for, or 0 if it is for none or for several."""
     match operation:
         case AddVxlan(vxlan):
             name = vxlan.name

@@ -1,7 +1,8 @@
-"""From desired state, pseudowires and a snapshot to the operations that are missing. Pure.
+"""Computes the missing operations from the desired state, the pseudowires and a snapshot. Pure.
 
-Order: what takes connectivity away first (routes, then tunnels, then LANs), then what gives it (LANs, tunnels,
-routes). So a remote that leaves loses its route before its pseudowire, and one that joins gets them the other way.
+The operations that take connectivity away come first (routes, then tunnels, then LANs), then those that give it (LANs,
+tunnels, routes). So a remote that leaves loses its route before its pseudowire, and one that joins gets the pseudowire
+first.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,14 +37,15 @@ from controller.wire.flavours import Flavour
 
 @dataclass(frozen=True)
 class Plan:
-    """`operations` in order; `problems` by endpoint index, sentences about what cannot be done."""
+    """The `operations` in order, and by endpoint index the `problems`: sentences about what cannot be done."""
 
     operations: tuple[Operation, ...]
     problems: Mapping[int, list[str]]
 
 
 def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], snapshot: Snapshot) -> Plan:
-    """What to do to make the snapshot what it should be. `pseudowires` by endpoint index (VPLS endpoints only)."""
+    """Return the plan that turns the snapshot into the desired state. `pseudowires` are by endpoint index (VPLS
+    endpoints only)."""
     bridges = {f"lan{e.index}": lan.bridge(desired.cloudlet, e) for e in desired.endpoints}
     vxlans = {v.name: v for v in _vxlans(desired, pseudowires)}
     ports, problems = lan.ports(desired, snapshot.ports)
@@ -72,7 +74,8 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
 
 
 def _larger_tables(snapshot: Snapshot) -> Iterator[Operation]:
-    """Tables that hold more already stay as they are: the machine may have other work."""
+    """Yield the writes that enlarge the neighbour tables. Larger tables stay as they are, because the machine may have
+    other work."""
     for path, least in lan.neighbour_tables().items():
         have = snapshot.sysctls.get(path, "")
         if have.isdecimal() and int(have) < least:
@@ -80,7 +83,7 @@ def _larger_tables(snapshot: Snapshot) -> Iterator[Operation]:
 
 
 def reached(endpoint: Endpoint, pseudowires: frozenset[Pseudowire], snapshot: Snapshot) -> list[Remote]:
-    """The remotes that a tunnel leads to: a pseudowire to have, or a flood entry that FRR has made."""
+    """Return the remotes that a tunnel leads to: by a desired pseudowire, or by a flood entry that FRR has made."""
     if endpoint.flavour is Flavour.VPLS:
         ve_ids = {p.ve_id for p in pseudowires}
         return [r for r in endpoint.remotes if r.ve_id in ve_ids]
@@ -112,13 +115,15 @@ def _removals(
 
 
 def _strangers(bridges: Mapping[str, Bridge], ports: Mapping[str, Endpoint], snapshot: Snapshot) -> list[str]:
-    """Ports that nobody wants on our bridges. What a machine is attached by is its driver's business."""
+    """Return the ports on our bridges that no endpoint wants. A machine's port is its driver's, and is not among
+    them."""
     found = (name for name, port in snapshot.ports.items() if port.bridge in bridges and name not in ports)
     return sorted(name for name in found if not driven(name))
 
 
 def _same(want: Vxlan | None, have: Vxlan | None) -> bool:
-    """Whether they are the same device: what else differs can be changed, these two cannot."""
+    """Return whether both are the same device. Its VNI and local address cannot be changed; all other properties
+    can."""
     return want is not None and have is not None and (want.vni, want.local) == (have.vni, have.local)
 
 

@@ -1,4 +1,4 @@
-"""What the kernel has of the cloudlet, as a table or JSON."""
+"""The kernel's state of the cloudlet, as a table or JSON."""
 
 import json
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from agents.kernel.snapshot import MAIN, Snapshot, owner
 
 
 def document(snapshot: Snapshot) -> dict[str, Any]:
-    """The snapshot as JSON has it: one entry per LAN."""
+    """Return the snapshot in its JSON form: one entry per LAN."""
     return {"lans": [_lan(name, snapshot) for name in sorted(snapshot.bridges, key=lambda n: owner(n) or 0)]}
 
 
 def text(snapshot: Snapshot, output: str) -> str:
-    """`output` is `json` or `table`."""
+    """Return the snapshot as text. `output` is `json` or `table`."""
     found = document(snapshot)
     return json.dumps(found, indent=2) if output == "json" else "\n".join(_lines(found)) or "no LAN"
 

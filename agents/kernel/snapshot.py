@@ -1,7 +1,7 @@
 """The kernel's objects as values, and a snapshot of them. No I/O.
 
-Objects of the agent are known by name and kind: bridges `lan{index}`, VXLAN devices `pw{index}.{ve}` and
-`vx{index}`, routes of protocol PROTOCOL. Nothing else is ever changed, but for access ports' membership in a bridge.
+The agent knows its objects by name and kind: bridges `lan{index}`, VXLAN devices `pw{index}.{ve}` and `vx{index}`,
+routes of protocol PROTOCOL. It changes nothing else, except for the access ports' membership in a bridge.
 """
 
 import re
@@ -17,7 +17,7 @@ BGP_PORT = 179
 """IANA's TCP port for BGP (RFC 4271)."""
 
 PROTOCOL = 87
-"""Our routing protocol number in `ip route`: marks the routes that the agent put in."""
+"""Our routing protocol number in `ip route`. It marks the routes that the agent has added."""
 
 MAIN = 254
 """The main routing table."""
@@ -26,38 +26,39 @@ TABLES = 5000
 """A LAN's own routing table is this plus the endpoint's index."""
 
 DRIVEN = "wv"
-"""How the names of machines' interfaces begin."""
+"""The prefix of the names of machines' interfaces."""
 
 _BRIDGE = re.compile(r"lan([1-9]\d{0,2})")
 _TUNNEL = re.compile(r"(?:pw([1-9]\d{0,2})\.[1-9]\d{0,3}|vx([1-9]\d{0,2}))")
 
 
 def bridge_index(name: str) -> int | None:
-    """The endpoint index in a bridge's name; None if the name is not one of ours."""
+    """Return the endpoint index in a bridge's name, or None if the name is not one of ours."""
     match = _BRIDGE.fullmatch(name)
     return int(match[1]) if match else None
 
 
 def tunnel_index(name: str) -> int | None:
-    """The endpoint index in a tunnel device's name; None if the name is not one of ours."""
+    """Return the endpoint index in a tunnel device's name, or None if the name is not one of ours."""
     match = _TUNNEL.fullmatch(name)
     return int(match[1] or match[2]) if match else None
 
 
 def owner(name: str) -> int | None:
-    """The index of the endpoint that an interface of ours belongs to."""
+    """Return the index of the endpoint that an interface of ours belongs to, or None for any other interface."""
     index = bridge_index(name)
     return tunnel_index(name) if index is None else index
 
 
 def driven(name: str) -> bool:
-    """Whether the interface is a hypervisor driver's, which puts it on a LAN's bridge and takes it away by itself."""
+    """Return whether the interface is a hypervisor driver's, which puts it on a LAN's bridge and removes it by
+    itself."""
     return name.startswith(DRIVEN)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Flood:
-    """An all-zeros FDB entry: frames go to `vtep` with `vni`."""
+    """An all-zeros FDB entry: the device sends flooded frames to `vtep` with `vni`."""
 
     vtep: str
     vni: int
@@ -65,7 +66,7 @@ class Flood:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """A LAN's bridge. `addresses` in CIDR form without link-local ones."""
+    """A LAN's bridge. `addresses` are in CIDR form, without link-local ones."""
 
     name: str
     mac: str
@@ -76,8 +77,8 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class Vxlan:
-    """A VXLAN device and its place on a bridge. `vni` is the one it receives on; `isolated` and `learning` are the
-    bridge port's flags. `flood` is None where somebody else (FRR) keeps the FDB."""
+    """A VXLAN device and its place on a bridge. It receives on `vni`. `isolated` and `learning` are the bridge port's
+    flags. `flood` is None where another program (FRR) keeps the FDB."""
 
     name: str
     vni: int
@@ -109,8 +110,8 @@ class Route:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Rule:
-    """Packets that came in on `interface`, or else those from the address `source`, are looked up in `table` first.
-    The rule's priority is the table's number; `family` is AF_INET or AF_INET6."""
+    """Packets that came in on `interface`, or else those from the address `source`, use `table` first. The rule's
+    priority is the table's number; `family` is AF_INET or AF_INET6."""
 
     table: int
     family: int
@@ -120,8 +121,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the kernel has: our objects, and every interface that could be an access port. Values of `sysctls` are as
-    read; only those that exist and that we care for are there."""
+    """The kernel's state: our objects, and every interface that could be an access port. `sysctls` holds the values as
+    read, for those requested settings that exist."""
 
     bridges: Mapping[str, Bridge] = field(default_factory=dict)
     vxlans: Mapping[str, Vxlan] = field(default_factory=dict)

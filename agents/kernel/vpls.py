@@ -19,7 +19,7 @@ MAX_VE_ID = 4095
 
 @dataclass(frozen=True, slots=True, order=True)
 class LabelBlock:
-    """A VPLS NLRI (RFC 4761 section 3.2.2): `rd` gives away labels from `base` on to VE IDs from `offset` on."""
+    """A VPLS NLRI (RFC 4761 section 3.2.2): `rd` gives the labels from `base` on to the VE IDs from `offset` on."""
 
     rd: str
     ve_id: int
@@ -28,14 +28,14 @@ class LabelBlock:
     base: int
 
     def label(self, ve_id: int) -> int | None:
-        """The label that the VE with this ID sends with; None if the block does not cover it."""
+        """Return the label that the VE with this ID sends with, or None if the block does not cover it."""
         return self.base + ve_id - self.offset if self.offset <= ve_id < self.offset + self.size else None
 
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """A block with its attributes: route targets, next hop (a VTEP), and the layer-2 MTU in bytes. `control_word`: it
-    wants one in front of each frame (RFC 4761, section 3.2.4)."""
+    """A block with its attributes: route targets, next hop (a VTEP), and the layer-2 MTU in bytes. `control_word` says
+    that its sender wants a control word in front of each frame (RFC 4761, section 3.2.4)."""
 
     block: LabelBlock
     rts: frozenset[str]
@@ -46,7 +46,7 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Pseudowire:
-    """To the remote with VE ID `ve_id` at `vtep`: receives on label `rx`, sends with label `tx`."""
+    """A pseudowire to the remote with VE ID `ve_id` at `vtep`: it receives on label `rx` and sends with label `tx`."""
 
     ve_id: int
     rx: int
@@ -55,27 +55,28 @@ class Pseudowire:
 
 
 def receive_label(index: int, ve_id: int) -> int:
-    """The label on which endpoint `index` receives from the VE `ve_id`."""
+    """Return the label on which endpoint `index` receives from the VE `ve_id`."""
     return (index << 12) | ve_id
 
 
 def block_offset(ve_id: int) -> int:
-    """The offset of the aligned block that covers `ve_id`."""
+    """Return the offset of the aligned block that covers `ve_id`."""
     return 1 + BLOCK_SIZE * ((ve_id - 1) // BLOCK_SIZE)
 
 
 def own_ve(endpoint: Endpoint) -> int:
-    """The endpoint's VE ID. ValueError if it has none, as VPLS needs one."""
+    """Return the endpoint's VE ID. Raises ValueError if it has none, as VPLS needs one."""
     if endpoint.ve_id is None:
         raise ValueError(f"endpoint {endpoint.name} is VPLS but has no VE ID")
     return endpoint.ve_id
 
 
 def announcements(endpoint: Endpoint, table: Iterable[Announcement]) -> frozenset[Announcement]:
-    """What the endpoint announces, given every route in the PE's table (its own ones too).
+    """Return the endpoint's announcements, given every route in the PE's table (its own ones too).
 
-    The block with its own VE ID always, and one for each VE ID that a route with our route target or the desired
-    state names (RFC 4761 section 3.2.2, second half). A block once announced stays: a leave changes no announcement.
+    The endpoint always announces the block with its own VE ID, and one block for each VE ID that a route with our route
+    target or the desired state names (RFC 4761 section 3.2.2, second half). It keeps a block that it has announced, so
+    that a remote that leaves changes no announcement.
     """
     own = own_ve(endpoint)
     known = {own} | {r.ve_id for r in endpoint.remotes if r.ve_id is not None}
@@ -97,9 +98,9 @@ def announcements(endpoint: Endpoint, table: Iterable[Announcement]) -> frozense
 
 
 def pseudowires(endpoint: Endpoint, table: Iterable[Announcement]) -> frozenset[Pseudowire]:
-    """The pseudowires to have: one per remote that the desired state lists and that BGP has a route for, with our
-    route target, from the remote's VTEP, and with a block that covers our VE ID. Of several the highest base counts,
-    so that the outcome does not depend on the table's order."""
+    """Return the desired pseudowires: one per remote that the desired state lists and for which BGP has a route with
+    our route target, from the remote's VTEP, and with a block that covers our VE ID. Of several such routes the highest
+    label counts, so that the result does not depend on the table's order."""
     own = own_ve(endpoint)
     vteps = {r.ve_id: r.vtep for r in endpoint.remotes if r.ve_id is not None}
     labels: dict[int, int] = {}
@@ -114,14 +115,14 @@ def pseudowires(endpoint: Endpoint, table: Iterable[Announcement]) -> frozenset[
 
 
 def received(endpoint: Endpoint) -> Iterator[tuple[str, int]]:
-    """Where frames for the endpoint come from: each remote's VTEP, and the label that was given to it alone."""
+    """Yield the sources of the endpoint's frames: each remote's VTEP, and the label that was given to it alone."""
     for remote in endpoint.remotes:
         if remote.ve_id is not None:
             yield remote.vtep, receive_label(endpoint.index, remote.ve_id)
 
 
 def misdirected(endpoint: Endpoint, table: Iterable[Announcement]) -> list[str]:
-    """Sentences about routes that were not used because their next hop is not the remote's VTEP."""
+    """Return sentences about routes that are not used because their next hop is not the remote's VTEP."""
     remotes = {r.ve_id: r for r in endpoint.remotes if r.ve_id is not None}
     return sorted(
         f"route of {remote.endpoint} has the next hop {route.next_hop}, but its VTEP is {remote.vtep}"
@@ -133,8 +134,8 @@ def misdirected(endpoint: Endpoint, table: Iterable[Announcement]) -> list[str]:
 
 
 def mismatches(endpoint: Endpoint, table: Iterable[Announcement]) -> list[Finding]:
-    """Remotes whose layer-2 information is other than the endpoint's (RFC 4761, section 3.2.4). An MTU of 0 says
-    nothing. VXLAN carries no control word."""
+    """Return the remotes whose layer-2 information differs from the endpoint's (RFC 4761, section 3.2.4). An MTU of 0
+    is no information. VXLAN carries no control word."""
     remotes = {r.ve_id: r for r in endpoint.remotes if r.ve_id is not None}
     found: dict[tuple[str, str], Finding] = {}
     for route in table:
@@ -161,7 +162,7 @@ def mismatches(endpoint: Endpoint, table: Iterable[Announcement]) -> list[Findin
 
 
 def device(endpoint: Endpoint, pseudowire: Pseudowire) -> Vxlan:
-    """The VXLAN device that is this pseudowire."""
+    """Return the VXLAN device of this pseudowire."""
     return Vxlan(
         name=f"pw{endpoint.index}.{pseudowire.ve_id}",
         vni=pseudowire.rx,
@@ -176,8 +177,9 @@ def device(endpoint: Endpoint, pseudowire: Pseudowire) -> Vxlan:
 
 
 def held(endpoint: Endpoint, vxlans: Iterable[Vxlan], wanted: frozenset[Pseudowire]) -> frozenset[Pseudowire]:
-    """Pseudowires that the kernel has and the desired state still lists: they are kept while the PE's table is not
-    complete (gobgpd away or just restarted). One that is wanted with other labels is not among them."""
+    """Return the pseudowires that the kernel has and the desired state still lists. The agent keeps them while the PE's
+    table is not complete (gobgpd is away or has just restarted). A remote in `wanted` is left out: its labels may be
+    new."""
     vteps = {r.ve_id: r.vtep for r in endpoint.remotes if r.ve_id is not None}
     decided = {p.ve_id for p in wanted}
     kept = set()

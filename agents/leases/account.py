@@ -1,4 +1,4 @@
-"""What the controller is told, and what its answers mean. Pure."""
+"""The agent's messages to the controller about leases, and the effect of the answers. Pure."""
 
 from agents.leases.book import Book
 from agents.leases.pair import Kind
@@ -9,7 +9,8 @@ FORGET = 16
 
 
 class Account:
-    """The book's other side. `tell_blocks`: the controller has not yet said that it knows which blocks are held."""
+    """The exchange of one book with the controller. `_tell_blocks`: the controller has not confirmed yet which blocks
+    are held."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
@@ -19,13 +20,13 @@ class Account:
 
     @property
     def due(self) -> bool:
-        """Whether there is something to tell, or to ask for, that has not been refused."""
+        """Whether there is something to report, or to ask for, that has not been refused."""
         wanting = self.book.room.wanted(len(self.book.pairs)) > 0 and (self._forget or not self._refused)
         news = self.book.changed or self.book.room.quarantine.untold(0.0)
         return bool(news or self.book.room.dropped or self._tell_blocks or wanting)
 
     def exchange(self, endpoint: str, turn: int, ask: list[Client], now: float) -> Exchange:
-        """What to tell the controller now."""
+        """Return the message for the controller."""
         book = self.book
         book.room.mark()
         chosen = list(book.changed)[:BATCH]
@@ -49,7 +50,7 @@ class Account:
         )
 
     def hear(self, sent: Exchange, answer: Exchanged, now: float) -> None:
-        """Takes the controller's answer to `sent` in."""
+        """Take in the controller's answer to `sent`."""
         book = self.book
         self._rules(answer)
         if answer.anew or answer.resync:

@@ -1,9 +1,9 @@
-"""The leases of one LAN: which pair is whose, and what that means for a client that asks. Pure: it is told the time,
-and what has to be on disk before anybody hears of a decision is in `records()`.
+"""The leases of one LAN: which device has which pair, and so which answer a client gets. Pure: callers pass the time,
+and `records()` returns the data that must be on disk before anybody hears of a decision.
 
-Nobody gets an address before the time is over that was promised to whoever had it last, and a pair goes to another
-device only after the controller has agreed to forget whose it was. So a lease can be renewed, by its own client, on
-the word of any copy of this book, however old; all else needs a book that is known to be the latest one.
+An address goes to a new client only after the time that was promised to the last one is over. A pair goes to another
+device only after the controller has agreed to forget the last one. A client can therefore renew its own lease by any
+copy of this book, however old; all else needs a book that is known to be the latest.
 """
 
 import uuid
@@ -21,18 +21,18 @@ from controller.wire.delegations import Client, Known
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
 FRESH = 60.0
-"""Seconds for which nobody is asked about twice."""
+"""Seconds for which the agent does not ask the controller again about the same device."""
 
 Record = tuple[str, str, Any]
-"""Table, key and value of something to be kept; None: not any more."""
+"""Table, key and value of a record for the journal; value None: the record is deleted."""
 
 Answer = tuple[int, Kind, str | None]
-"""A pair's number, which half of it, and the name of the device, if it has one."""
+"""The pair's number, which half of it, and the name of the device, if it has one."""
 
 
 class Book:
-    """One endpoint's. Times are in seconds since the machine started. By policy, `bound`: whether an address is its
-    holder's alone, and `hosts`: what hosts are told. No lease ends before `next_end`."""
+    """The leases of one endpoint. Times are in seconds since the machine started. The policy sets `bound` (whether only
+    its holder may use an address) and `hosts` (the settings for hosts). No lease ends before `next_end`."""
 
     def __init__(self) -> None:
         self.incarnation = uuid.uuid4().hex
@@ -50,7 +50,8 @@ class Book:
 
     @classmethod
     def kept(cls, records: dict[tuple[str, str], Any], proven: bool, now: float) -> "Book":
-        """The book that was kept. Unless it is `proven` to be the latest one, it begins a new incarnation."""
+        """Return the book from the journal's records. Unless it is `proven` to be the latest one, it begins a new
+        incarnation."""
         book = cls()
         meta = {key: value for (table, key), value in records.items() if table == "meta"}
         if "incarnation" not in meta:
@@ -74,15 +75,14 @@ class Book:
             book.room.count(book.pairs)
         else:
             for half in (half for pair in book.pairs.values() for half in pair.halves.values()):
-                # The clock has begun anew, and how long the machine was away nobody knows.
+                # The clock has begun anew, and it is not known how long the machine was off.
                 half.until = now + book.longest if half.until else 0.0
                 half.promised = now + book.longest if half.promised else 0.0
             book.begin_anew(now)
         return book
 
     def begin_anew(self, now: float) -> None:
-        """Begins another incarnation: what was free is not known to be free any more until every lease that this agent
-        may have given is over."""
+        """Begin a new incarnation: no pair counts as free until every lease that this agent may have given is over."""
         self.incarnation = uuid.uuid4().hex
         self.version = self.acked = 0
         self._doubtful = True
@@ -99,7 +99,8 @@ class Book:
             self.keep_pair(pair)
 
     def knows(self, client: Client, now: float) -> bool:
-        """Whether it is of no use to ask the controller who this is: it has just said so, or the client has a lease."""
+        """Return whether asking the controller about this client is of no use: it has just answered, or the client has
+        a lease."""
         found = self.people.who(client)
         if found is None:
             return False
@@ -108,7 +109,7 @@ class Book:
         return device.asked + FRESH > now or (pair is not None and pair.confirmed and pair.halves[kind].until > now)
 
     def offer(self, client: Client, wanted: int | None, now: float) -> Answer | None:
-        """What the client can have; None if there is nothing for it now."""
+        """Return the pair, half and device name that the client can have; None if there is nothing for it now."""
         found = self.people.who(client)
         device, kind = found or (None, "md")
         name = device.name if device else None
@@ -129,8 +130,8 @@ class Book:
     def grant(
         self, client: Client, hostname: str | None, wanted: tuple[int, Kind] | None, renewing: bool, now: float
     ) -> Answer | None:
-        """As `offer`, and it is leased from now on if it is what the client wants, or wants nothing in particular. A
-        client renews what it holds, whoever it has turned out to be meanwhile."""
+        """Return the same as `offer`, and lease it if the client asks for it or for no certain address. A client can
+        renew the lease that it holds, even if it has turned out to belong to another device since."""
         pair = self.pairs.get(wanted[0]) if wanted else None
         if pair is not None and wanted is not None:
             half = pair.halves[wanted[1]]
@@ -152,7 +153,8 @@ class Book:
         return offered
 
     def release(self, client: Client, number: int, kind: Kind, now: float) -> None:
-        """The client gives an address back. Nobody else gets it before its time would have been over."""
+        """End the lease of a client that gives its address back. No other client gets the address before the lease
+        would have ended."""
         pair = self.pairs.get(number)
         half = pair.halves[kind] if pair else None
         if pair and half and half.until > now and half.client and same(half.client, client):
@@ -161,9 +163,9 @@ class Book:
             self.keep_pair(pair)
 
     def decline(self, client: Client, number: int, kind: Kind, now: float) -> bool:
-        """The client has found its address in use by somebody else. Nobody gets it for a time: nor the other half of
-        the pair, and the device has another pair, unless the other half is leased. Returns whether the client is
-        believed: only who leases an address is, and no more often than can be borne."""
+        """Withhold an address that the client found in use by another machine: for a time nobody gets it. Unless the
+        other half is leased, nobody gets that half either, and the device gets another pair. Return whether the client
+        is believed: only if it leases the address, and only up to the quarantine's limits."""
         pair = self.pairs.get(number)
         half = pair.halves[kind] if pair else None
         if pair is None or half is None or half.until <= now or half.client is None or not same(half.client, client):
@@ -183,15 +185,16 @@ class Book:
         return True
 
     def holder(self, number: int, kind: Kind, now: float) -> Client | None:
-        """Who may use an address: whose lease it is, or was by the controller's word when this book began."""
+        """Return the client that may use an address: it has the lease, or the controller said so when this book
+        began."""
         half = self.pairs[number].halves[kind] if number in self.pairs else None
         if half is None or half.client is None:
             return None
         return half.client if half.until > now or (not half.version and half.promised > now) else None
 
     def tidy(self, now: float) -> None:
-        """Notes which leases and rests are over, and gives up what is not needed: whoever had a pair for which no word
-        of the controller's stands, and which is in no block of this agent's, comes as somebody new."""
+        """Note which leases and rests are over, and give up what is not needed. A pair that is not confirmed, promised
+        to nobody and in no block of this agent is dropped; its device then counts as new."""
         if self.next_end <= now:
             self._end_leases(now)
         if self.room.quarantine.end(now):
@@ -210,11 +213,11 @@ class Book:
         self.room.drop_spare(len(self.pairs))
 
     def learn(self, known: Known, now: float) -> None:
-        """The controller has said who somebody is. An address that is leased stays where it is: only the next lease
-        is from the right pair."""
+        """Take in what the controller says about a device. An address that is leased stays where it is: only the next
+        lease is from the right pair."""
         clients: dict[Kind, Client] = {k: c for k, c in zip(KINDS, (known.md, known.vm), strict=True) if c}
         if known.number is not None and self.room.quarantine.withholds(known.number):
-            known = known.model_copy(update={"number": None})  # the controller has not heard of it yet
+            known = known.model_copy(update={"number": None})  # the controller does not know of the quarantine yet
         device = self._local(known, clients)
         pair = self.pairs.get(known.number) if known.number is not None else None
         if known.number is not None and (pair is None or not pair.confirmed or pair.device is device):
@@ -240,13 +243,13 @@ class Book:
             self.keep_pair(self.pairs[device.number])
 
     def idle(self, now: float, most: int) -> list[int]:
-        """Pairs of blocks in use that nobody has a lease on, those used longest ago first."""
+        """Return pairs of blocks in use that nobody leases, the least recently used first."""
         found = [p for p in self.pairs.values() if not p.promised(now) and p.confirmed and self.room.holds(p.number)]
         found.sort(key=lambda pair: max(half.version for half in pair.halves.values()))
         return [pair.number for pair in found[:most]]
 
     def forget(self, numbers: Iterable[int], now: float) -> None:
-        """The controller has agreed to forget whose these are."""
+        """Forget whose these pairs are: the controller has agreed."""
         for number in numbers:
             pair = self.pairs.get(number)
             if pair is not None and not pair.promised(now):
@@ -254,7 +257,7 @@ class Book:
         self.room.count(self.pairs)
 
     def _drop(self, pair: Pair) -> None:
-        """Nothing is known of it any more."""
+        """Delete all data about a pair."""
         self.people.remove(pair.device)
         pair.device.number = None
         del self.pairs[pair.number]
@@ -264,27 +267,27 @@ class Book:
         self.keep("pair", str(pair.number), None)
 
     def retell(self, after: int) -> None:
-        """Every change of a later version is to be told (again)."""
+        """Mark every change of a version after `after` to be reported (again)."""
         versions = [(half.version, p.number, k) for p in self.pairs.values() for k, half in p.halves.items()]
         self.changed.clear()
         self.changed.update({(number, kind): version for version, number, kind in sorted(versions) if version > after})
 
     def keep(self, table: str, key: str, value: Any) -> None:
-        """Something has to be on disk."""
+        """Note that a record has to be on disk."""
         self._unkept.append((table, key, value))
 
     def keep_pair(self, pair: Pair) -> None:
-        """A pair has changed."""
+        """Note that a pair has changed and has to be on disk."""
         self.keep("pair", str(pair.number), pair.document())
 
     def records(self) -> list[Record]:
-        """What has to be on disk and was not asked for before."""
+        """Return the records that have to be on disk and were not returned before."""
         unkept, self._unkept = self._unkept, []
         return unkept
 
     def _local(self, known: Known, clients: dict[Kind, Client]) -> Device:
-        """The device of which the controller speaks, as this agent has it: under its name, or as somebody without one
-        who has been given a pair for what he is. Whoever goes by its clients otherwise does so no longer."""
+        """Return the device of which the controller speaks: the one of that name, or one without a name that got a pair
+        for the same client. Take the clients from every other device that has them."""
         device = self.people.named(known.device)
         for kind, client in clients.items():
             for found, as_kind in self.people.all_of(client):
@@ -300,7 +303,7 @@ class Book:
         return device or Device()
 
     def _orphan(self, pair: Pair) -> None:
-        """The pair is nobody's that can be named: whoever leases from it goes on, and does not come back to it."""
+        """Separate a pair from its device. A client that leases from it goes on, but does not get this pair again."""
         self.people.remove(pair.device)
         pair.device.number = None
         pair.device = Device(number=pair.number)
@@ -322,7 +325,7 @@ class Book:
         self.next_end = min(self.next_end, half.promised)
 
     def _end_leases(self, now: float) -> None:
-        """Notes which are over. It looks at every pair, and so not before the next one can be."""
+        """Note which leases are over. This looks at every pair, so it is called only when the next one can be over."""
         self.next_end = inf
         for pair in self.pairs.values():
             over = [half for half in pair.halves.values() if 0 < half.promised <= now]
@@ -340,7 +343,7 @@ class Book:
 
 
 def _whose(client: Client, device: str | None) -> list[Key]:
-    """For whom a free pair is kept: the device that the client is of, as its other client may ask at the same time, and
-    the client, as it may have asked before anybody said whose it is."""
+    """Return the keys for which a free pair is kept: the client's device, as its other client may ask at the same time,
+    and the client, as it may have asked before anybody named its device."""
     known: list[Key] = [("device", device)] if device is not None else []
     return [*known, ("id", client.client_id) if client.client_id else ("mac", client.mac or "")]

@@ -1,4 +1,4 @@
-"""Machines that were copied with their client id: DHCP takes them for one, and gives them one address. Pure."""
+"""Machines that were copied with their client id: DHCP takes them for one machine and gives them one address. Pure."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from controller.wire.delegations import Client
 from controller.wire.findings import Finding
 
 WINDOW = 3600.0
-"""Seconds within which a client id that goes back to a MAC that it had before is two machines': one that has got
-another network card, or another random address, does not go back."""
+"""Seconds within which a client id that returns to an earlier MAC counts as that of two machines. A machine that has a
+new network card, or a new random address, does not return to an earlier MAC."""
 
-_MOST = 4096  # client ids that are watched; the one not heard of for longest is forgotten first
+_MOST = 4096  # client ids that are watched; the least recently heard is forgotten first
 _MOST_FOUND = 100
 _SHOWN = 64  # characters of a client id
 
@@ -24,13 +24,13 @@ class _Watched:
 
 
 class Clones:
-    """One LAN's. Times are in seconds of any monotonic clock."""
+    """The client ids of one LAN. Times are in seconds of any monotonic clock."""
 
     def __init__(self) -> None:
         self._watched: OrderedDict[str, _Watched] = OrderedDict()
 
     def note(self, client: Client, now: float) -> None:
-        """A client has asked for something."""
+        """Note the MAC and client id of a request."""
         if client.client_id is None or client.mac is None:
             return
         seen = self._watched.pop(client.client_id, None) or _Watched(client.mac)
@@ -44,7 +44,7 @@ class Clones:
         seen.mac, seen.former, seen.changed = client.mac, seen.mac, now
 
     def findings(self, endpoint: str, now: float) -> list[Finding]:
-        """Those found within the last hour, with both MACs."""
+        """Return a finding for each client id that was found to be cloned within the last hour, with both MACs."""
         found = [(id, seen) for id, seen in self._watched.items() if now < seen.found + WINDOW]
         return [_finding(endpoint, id, sorted((seen.mac, seen.former or seen.mac))) for id, seen in found[:_MOST_FOUND]]
 

@@ -1,10 +1,11 @@
-"""What an agent must not forget, on its disk before anybody hears of it.
+"""The agent's journal: records that are on its disk before anybody hears of them.
 
-A file of lines, each with a number, a check sum and one record (table, key, value); the last record of a key counts. A
-torn end is what nobody had heard of. Beside it, in a directory that is lost when the machine stops (/run), stands the
-number of the last line that was written: a file that has fewer lines is an older copy, and on a machine that has been
-started since there is no telling. A file that is not proven to be the latest becomes so with the first record that is
-kept, which says that the memory has a gap: an agent that is killed before has proven nothing.
+The file has lines, each with a number, a check sum and one record (table, key, value). The last record of a key counts.
+An incomplete last line is ignored: nobody had heard of it. The number of the last written line is also in a second
+place, the proof, in a directory that is lost when the machine stops (/run). A file with fewer lines than its proof says
+is an older copy. After a restart of the machine there is no proof. A file that is not proven to be the latest becomes
+so with the next record that is kept, which says that the memory has a gap. An agent that is killed before that has
+proven nothing.
 """
 
 import asyncio
@@ -23,18 +24,18 @@ from agents.storage.group_commit import GroupCommit
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PROOFS = Path("/run/weft/journals")
 SLACK = 2000
-"""Lines beyond those that count after which the file is written anew."""
+"""Number of superfluous lines after which the file is rewritten."""
 
 Key = tuple[str, str]
 
 
 class JournalError(Exception):
-    """The journal cannot be read or written. The text names the file."""
+    """Raised when the journal cannot be read or written. The text names the file."""
 
 
 class Journal:
-    """One file. `records` is what it held when it was opened; `proven` says that nothing was lost since it was
-    written to."""
+    """One journal file. `records` is its content when it was opened; `proven` says that nothing was lost since the last
+    write."""
 
     def __init__(self, path: Path, proofs: Path = PROOFS, boot: Path = BOOT_ID) -> None:
         self.path, self._boot = path, boot.read_text().strip()
@@ -57,13 +58,14 @@ class Journal:
             raise JournalError(f"{path}: {error.strerror}") from error
 
     async def keep(self, records: Iterable[tuple[str, str, Any]]) -> None:
-        """Returns when these, and all before, are on the disk. Raises JournalError; then they may be or not."""
+        """Wait until these records, and all earlier ones, are on the disk. Raises JournalError; then they may be there
+        or not."""
         self._unwritten += records
         if self._unwritten or not self._commit.idle:
             await self._commit.written()
 
     def clear(self) -> None:
-        """Forgets everything. Raises JournalError."""
+        """Delete all records. Raises JournalError."""
         self.records.clear()
         self._lines.clear()
         try:
@@ -72,18 +74,18 @@ class Journal:
             raise JournalError(f"{self.path}: {error.strerror}") from error
 
     async def close(self) -> None:
-        """Finishes what is being written."""
+        """Wait until no write runs any more, and close the file."""
         await self._commit.close()
         with contextlib.suppress(OSError):
             os.close(self._file)
 
     async def _write_all(self) -> None:
-        """One write and one sync."""
+        """Write all waiting records with one write and one sync."""
         records, self._unwritten = self._unwritten, []
         try:
             await asyncio.to_thread(self._append, records)
         except OSError as error:
-            self._unwritten = records + self._unwritten  # whoever comes next needs them as well
+            self._unwritten = records + self._unwritten  # the next write has to include them
             raise JournalError(f"{self.path}: {error.strerror}") from error
 
     def _append(self, records: list[tuple[str, str, Any]]) -> None:
@@ -114,7 +116,7 @@ class Journal:
         return line
 
     def _read(self) -> bool:
-        """Whether there was something to read."""
+        """Read the file. Return whether it had any line."""
         try:
             text = self.path.read_bytes().decode(errors="replace")
         except FileNotFoundError:
@@ -137,7 +139,7 @@ class Journal:
         return self._number > 0
 
     def _rewrite(self) -> None:
-        """The same in as few lines as it needs; a crash leaves the old file or the new one."""
+        """Write the same records in as few lines as possible; a crash leaves the old file or the new file."""
         self._number += 1
         text = json.dumps([self._number, "journal", self._identity, None], separators=(",", ":"))
         head = f"{zlib.crc32(text.encode()):08x} {text}\n"
@@ -163,8 +165,8 @@ class Journal:
         return boot == self._boot and number.isdigit() and int(number) <= self._number
 
     def _prove(self, proofs: Path) -> None:
-        """Without a place for the proof a start is like that of another machine. What is not proven stays so until
-        something is kept."""
+        """Open the proof. Without a place for it, the next start counts as the start of another machine. A file that is
+        not proven stays so until the next record is kept."""
         self._mark: int | None = None
         with contextlib.suppress(OSError):
             proofs.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""One LAN's leases: its book, its journal, and the exchange with the controller that keeps both sides in step."""
+"""The leases of one LAN: its book, its journal, and the exchange with the controller that keeps both sides the same."""
 
 import asyncio
 import logging
@@ -29,48 +29,48 @@ from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
 log = logging.getLogger(__name__)
 
 PAUSE = 0.1
-"""Seconds between two exchanges, in which more comes together."""
+"""Seconds between two exchanges, in which more news is collected."""
 
 REST, LONGEST_REST = 4.0, 0.5
-"""The pause is so many times as long as the controller took to answer, if that is longer, and so many seconds at most.
-Each exchange is a transaction that writes, and clients that make up identifiers cause one after the other: a controller
-that is slow for it, or for whatever reason, hears less often of more."""
+"""Factor and limit of the pause: it lasts `REST` times as long as the controller took to answer, if that is longer than
+`PAUSE`, and at most `LONGEST_REST` seconds. Each exchange is a transaction that writes, and clients that make up
+identifiers cause one exchange after another. A controller that is slow, for whatever reason, gets fewer of them."""
 
 INTERVAL = 60.0
-"""Seconds after which the controller is asked for news all the same."""
+"""Seconds after which the agent asks the controller for news even if it has none itself."""
 
 PATIENCE = 1.0
-"""Seconds for which a client that nobody here knows waits for the controller's word."""
+"""Seconds for which an unknown client waits for the controller's answer."""
 
 
-_ENDS = 1.0  # seconds in which leases that end are noted together
+_ENDS = 1.0  # seconds; leases that end within them are noted together
 
 
 class Exchanges(Protocol):
-    """The controller, as far as it is needed here."""
+    """The part of the controller's API that is needed here."""
 
     async def exchange(self, exchange: Exchange) -> Exchanged:
-        """Raises ControllerAway or ControllerRefused."""
+        """Exchange one message with the controller. Raises ControllerAway or ControllerRefused."""
 
 
 def since_start() -> float:
-    """Seconds since the machine started, asleep or not: a clock that nobody sets."""
+    """Return the seconds since the machine started, asleep or not: a clock that nobody sets."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def rest(took: float) -> float:
-    """Seconds until the next exchange after one that took so long."""
+    """Return the seconds until the next exchange after one that took `took` seconds."""
     return max(PAUSE, min(REST * took, LONGEST_REST))
 
 
 def offset(number: int, kind: Kind) -> int:
-    """How far an address of a pair is from the prefix's base, in either family."""
+    """Return the distance of an address of a pair from the prefix's base, the same in both families."""
     return 2 + 2 * number + (kind == "vm")
 
 
 class LeasedLan:
-    """The leases of one endpoint. `run()` works until it is cancelled; what clients want is answered all the while.
-    `told` is called when hosts are to be told something else than before."""
+    """The leases of one endpoint. `run()` works until it is cancelled; clients get answers all the time. `told` is
+    called when the settings for hosts have changed."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class LeasedLan:
     # Clients.
 
     async def offer(self, request: LeaseRequest) -> LeaseGrant:
-        """As LeaseSource."""
+        """Offer a lease as LeaseSource.offer does."""
         client, wanted = self._client(request), self._wanted(request.address)
         await self._get_to_know(client)
         offered = self._book.offer(client, wanted[0] if wanted else None, self._clock())
@@ -112,7 +112,7 @@ class LeasedLan:
         return self._grant(client, self._or_refuse(offered))
 
     async def grant(self, request: LeaseRequest) -> LeaseGrant:
-        """As LeaseSource."""
+        """Grant a lease as LeaseSource.grant does."""
         client, wanted = self._client(request), self._wanted(request.address)
         await self._get_to_know(client)
         now = self._clock()
@@ -125,7 +125,7 @@ class LeasedLan:
         return self._grant(client, answer)
 
     async def release(self, release: LeaseRelease) -> None:
-        """As LeaseSource."""
+        """Release a lease as LeaseSource.release does."""
         wanted = self._wanted(release.address)
         if wanted is not None:
             self._book.release(Client(mac=release.mac, client_id=release.client_id), *wanted, self._clock())
@@ -133,7 +133,7 @@ class LeasedLan:
             self._wake.set()
 
     async def decline(self, release: LeaseRelease) -> None:
-        """As LeaseSource."""
+        """Decline an address as LeaseSource.decline does."""
         wanted, client = self._wanted(release.address), Client(mac=release.mac, client_id=release.client_id)
         if wanted is None or not self._book.decline(client, *wanted, self._clock()):
             text = "%s: %s says that %s is in use by somebody else; it is not believed (not its lease, or one too many)"
@@ -145,23 +145,23 @@ class LeasedLan:
 
     @property
     def hosts(self) -> HostSettings:
-        """What hosts are told beside their address."""
+        """The settings that hosts get with their address."""
         return self._book.hosts
 
     @property
     def findings(self) -> list[Finding]:
-        """What people are to be told of this LAN's clients."""
+        """The findings about this LAN's clients."""
         name, now = self._endpoint.name, self._clock()
         return [*self._clones.findings(name, now), *self._book.shares.findings(name, now)]
 
     async def meet(self, client: Client) -> None:
-        """Finds out who will ask for an address before long, as far as that can be told within a moment."""
+        """Find out who this client is before it asks for an address, as far as that can be known within a moment."""
         await self._get_to_know(client)
 
     # The controller.
 
     async def run(self) -> None:
-        """Exchanges news with the controller whenever there are any, and else from time to time."""
+        """Exchange news with the controller whenever there are any, and otherwise at intervals."""
         backoff = Backoff()
         while True:
             if not self._account.due and not self._asked:
@@ -174,18 +174,18 @@ class LeasedLan:
             await asyncio.sleep(rest(self._clock() - began) if well else backoff.delay())
 
     def _idle(self) -> float:
-        """Seconds until there is something to do unless somebody comes: a lease is over, say, which the kernel has to
-        know."""
+        """Return the seconds to wait while nobody asks for anything. It is less than `INTERVAL` if a lease ends before,
+        which the kernel has to know."""
         now = self._clock()
         end = self._book.next_end if self._sources is not None else inf
         return min(INTERVAL, max(_ENDS, end - now))
 
     async def close(self) -> None:
-        """Finishes what is being written."""
+        """Wait until no write runs any more, and close the journal."""
         await self._journal.close()
 
     async def _exchange(self, backoff: Backoff) -> bool:
-        """Returns whether all is well."""
+        """Exchange news once. Return whether that worked."""
         now = self._clock()
         self._book.tidy(now)
         self._turn = max(self._turn + 1, int(now * 1e6))
@@ -230,8 +230,8 @@ class LeasedLan:
             self._strangers = {client: until for client, until in self._strangers.items() if until > now}
 
     async def _get_to_know(self, client: Client) -> None:
-        """Asks the controller who this is, unless it has just said so, and waits a moment for its answer. While it is
-        away nobody waits; it is asked all the same."""
+        """Ask the controller who this client is, unless it has just answered that, and wait a moment for its answer.
+        While the controller is away no client waits, but the agent asks all the same."""
         now = self._clock()
         if self._book.knows(client, now) or self._strangers.get(client, 0.0) > now:
             return
@@ -243,7 +243,7 @@ class LeasedLan:
             await asyncio.wait([future], timeout=patience)
 
     async def _save(self) -> None:
-        """On the disk, and in the kernel, before anybody hears of it."""
+        """Write all changes to the disk and to the kernel, before anybody hears of them."""
         records = self._book.records()
         if self._sources is None:
             await self._journal.keep(records)
@@ -256,7 +256,7 @@ class LeasedLan:
         await asyncio.gather(self._journal.keep(records), self._sources.change(self._endpoint.name, clients, *more))
 
     async def publish(self) -> None:
-        """Says who has leased what, for the kernel."""
+        """Pass to the kernel which client has leased which address."""
         if self._sources is not None:
             now, book = self._clock(), self._book
             found = ((offset(n, kind), book.holder(n, kind, now)) for n in book.pairs for kind in KINDS)
@@ -274,14 +274,14 @@ class LeasedLan:
         return client
 
     def _wanted(self, address: str | None) -> tuple[int, Kind] | None:
-        """The pair's number and half that an address is."""
+        """Return the pair's number and the half to which an address belongs."""
         if address is None:
             return None
         offset = int(ip_address(address)) - self._base - 2
         return (offset // 2, "vm" if offset % 2 else "md") if offset >= 0 else None
 
     def _is_ours(self, wanted: tuple[int, Kind]) -> bool:
-        """Whether this agent knows that an address is not the client's: nobody but it gives it out."""
+        """Return whether only this agent gives out that address: it then knows that the address is not the client's."""
         return self._book.room.holds(wanted[0])
 
     def _or_refuse(self, answer: Answer | None) -> Answer:

@@ -1,4 +1,4 @@
-"""A pair as an agent knows it, and the form in which it is kept."""
+"""A pair as an agent knows it, and the form in which the journal has it."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,8 +11,8 @@ KINDS: tuple[Kind, Kind] = ("md", "vm")
 
 @dataclass
 class Half:
-    """One address. Leased to `client` until `until`, 0: to nobody; before `promised` nobody else gets it. Times are in
-    seconds of the clock that counts since the machine started. `version` is that of the last change, 0: none yet."""
+    """One address of a pair. It is leased to `client` until `until`, 0: to nobody; no other client gets it before
+    `promised`. Times are in seconds since the machine started. `version` is that of the last change, 0: none yet."""
 
     client: Client | None = None
     hostname: str | None = None
@@ -23,8 +23,8 @@ class Half:
 
 @dataclass
 class Device:
-    """Who has a pair. `name` is the controller's, None until it has said one; `number` is the pair's. `asked`: when the
-    controller last said who this is."""
+    """The device of a pair. `name` is the controller's, None until it has given one; `number` is the pair's. `asked`:
+    when the controller last said who this is."""
 
     name: str | None = None
     clients: dict[Kind, Client] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Device:
 
 @dataclass
 class Pair:
-    """`confirmed`: it is certain that nobody else has been given it since."""
+    """A pair and its device. `confirmed`: it is certain that no other device has got the pair since."""
 
     number: int
     device: Device
@@ -42,11 +42,11 @@ class Pair:
     confirmed: bool = True
 
     def promised(self, now: float) -> bool:
-        """Whether somebody may be using it."""
+        """Return whether a client may be using an address of the pair."""
         return any(half.promised > now for half in self.halves.values())
 
     def document(self) -> dict[str, Any]:
-        """The form in which it is kept."""
+        """Return the form in which the journal has the pair."""
         return {
             "device": self.device.name,
             "clients": {kind: _document(client) for kind, client in self.device.clients.items()},
@@ -60,7 +60,7 @@ class Pair:
 
     @classmethod
     def of(cls, number: int, document: dict[str, Any]) -> "Pair":
-        """The pair that was kept."""
+        """Return the pair from its form in the journal."""
         clients: dict[Kind, Client] = {k: Client(**document["clients"][k]) for k in KINDS if k in document["clients"]}
         pair = cls(number, Device(document["device"], clients, number), confirmed=document["confirmed"])
         for kind in KINDS:
@@ -71,7 +71,7 @@ class Pair:
 
 
 def same(one: Client, other: Client) -> bool:
-    """Whether two are one client: by client id or, where one has none, by MAC."""
+    """Return whether two are one client: by client id or, where one has none, by MAC."""
     if one.client_id and other.client_id:
         return one.client_id == other.client_id
     return one.mac is not None and one.mac == other.mac

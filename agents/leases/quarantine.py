@@ -1,4 +1,4 @@
-"""Addresses that clients have found in use by somebody else, and give back with DHCPDECLINE. Pure."""
+"""Addresses that clients found in use by another machine and gave back with DHCPDECLINE. Pure."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from agents.leases.pair import Kind, same
 from controller.wire.delegations import Client, Declined
 
 QUARANTINE = 3600.0
-"""Seconds for which nobody gets such an address: whoever uses it may be gone by then."""
+"""Seconds for which nobody gets such an address; after them its user may be gone."""
 
 MOST_OF_CLIENT = 3
-"""Addresses in quarantine on the word of one client: more are more likely the client's fault, or its intent."""
+"""Most addresses in quarantine that one client reported. More are more likely the client's error, or its intent."""
 
 SHARE = 8
-"""At most one pair of so many that an agent holds is in quarantine, so that no device takes a LAN's addresses away."""
+"""One pair of this many that an agent holds may be in quarantine, so that no device can use up a LAN's addresses."""
 
 Keep = Callable[[str, str, Any], None]
 
@@ -29,34 +29,35 @@ class _Case:
 
 
 class Quarantine:
-    """Pairs by number. Times are in seconds since the machine started; `keep` is called with what has to be on disk."""
+    """Cases by the number of the pair. Times are in seconds since the machine started; `keep` is called with the
+    records that have to be on disk."""
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
         self._cases: dict[int, _Case] = {}
 
     def restore(self, number: int, value: Any, now: float | None) -> None:
-        """Takes a case in that was kept; `now`: the clock has begun anew meanwhile."""
+        """Take in a case from the journal. `now` is given if the clock has begun anew since."""
         client, kind, until, whole, told = value
         self._cases[number] = _Case(Client(**client), kind, until if now is None else now + QUARANTINE, whole, told)
 
     def admits(self, client: Client, held: int) -> bool:
-        """Whether a client is believed that finds an address in use, where the agent holds so many pairs."""
+        """Return whether to believe a client that finds an address in use, if the agent holds `held` pairs."""
         own = sum(same(case.client, client) for case in self._cases.values())
         return own < MOST_OF_CLIENT and len(self._cases) < max(1, held // SHARE)
 
     def put(self, number: int, kind: Kind, client: Client, until: float, *, whole: bool) -> None:
-        """Nobody gets this half of the pair before then, or with `whole` either half."""
+        """Withhold this half of the pair until then, or with `whole` both halves."""
         self._cases[number] = _Case(client, kind, until, whole)
         self._save(number)
 
     def withholds(self, number: int, kind: Kind | None = None) -> bool:
-        """Whether this half of a pair is given to nobody; None: whether the pair is."""
+        """Return whether nobody gets this half of a pair; with None: whether nobody gets the pair."""
         case = self._cases.get(number)
         return case is not None and (case.whole or case.kind == kind)
 
     def end(self, now: float) -> bool:
-        """Ends what is over; whether anything was."""
+        """End the cases that are over. Return whether there were any."""
         over = [number for number, case in self._cases.items() if case.until <= now]
         for number in over:
             del self._cases[number]
@@ -64,7 +65,7 @@ class Quarantine:
         return bool(over)
 
     def untold(self, now: float) -> list[Declined]:
-        """What the controller has not yet said that it has heard."""
+        """Return the cases that the controller has not confirmed yet."""
         return [
             Declined(
                 mac=case.client.mac,
@@ -79,7 +80,7 @@ class Quarantine:
         ]
 
     def heard(self, numbers: Collection[int]) -> None:
-        """The controller has heard of these."""
+        """Note that the controller knows of these."""
         for number in numbers:
             if number in self._cases and not self._cases[number].told:
                 self._cases[number].told = True

@@ -1,4 +1,4 @@
-"""The blocks that an agent holds, and which pairs of them somebody new can have."""
+"""The blocks that an agent holds, and the pairs of them that are free for new devices."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
@@ -8,25 +8,25 @@ from agents.leases.quarantine import Quarantine
 from controller.wire.delegations import Block
 
 OFFERED = 30.0
-"""Seconds for which an offer is kept for whoever got it."""
+"""Seconds for which an offered pair is kept for its client."""
 
 LOW = 8
-"""Free pairs below which more are asked for; an eighth of those in use comes on top, and twice as many as were taken
-between the last two exchanges."""
+"""Number of free pairs below which the agent asks for more blocks. An eighth of the pairs in use is added, and twice
+the number of pairs that were taken between the last two exchanges."""
 
 SPARE = 4
-"""A block is given back when there would still be so many times the low mark left."""
+"""The agent gives a block back if this many times the low mark would still be free."""
 
 Keep = Callable[[str, str, Any], None]
 
 Key = tuple[str, str]
-"""For whom a pair is kept: a sort of name, and the name."""
+"""The receiver of an offer: a kind of name ("device", "id" or "mac"), and the name."""
 
 
 class Room:
-    """`keep` is called with what has to be on disk. A block rests until a moment on the clock, is not used before, and
-    not spoken of; one that was dropped is not used again and goes back to the controller. Pairs in `quarantine` are
-    free for nobody."""
+    """The blocks of one LAN. `keep` is called with the records that have to be on disk. A block that rests is not used
+    or reported before a certain time. A block that was dropped is not used again and goes back to the controller. Pairs
+    in `quarantine` are free for nobody."""
 
     def __init__(self, keep: Keep) -> None:
         self.blocks: dict[int, Block] = {}
@@ -40,7 +40,7 @@ class Room:
         self._taken = self._pace = 0
 
     def restore(self, key: str, value: Any) -> None:
-        """Takes a block in that was kept."""
+        """Take in a block from the journal."""
         block, until, dropped = value
         self.blocks[int(key)] = Block(**block)
         if until:
@@ -50,34 +50,34 @@ class Room:
 
     @property
     def held(self) -> list[int]:
-        """The blocks in use."""
+        """The numbers of the blocks in use."""
         return [number for number in self.blocks if number not in self.dropped and number not in self._resting]
 
     @property
     def rests(self) -> bool:
-        """Whether any block does."""
+        """Whether any block rests."""
         return bool(self._resting)
 
     def lies_in(self, number: int) -> bool:
-        """Whether a pair is in a block, in use or not."""
+        """Return whether a pair is in a block, in use or not."""
         return any(block.first <= number < block.first + block.pairs for block in self.blocks.values())
 
     @property
     def size(self) -> int:
-        """How many pairs are in blocks in use."""
+        """Number of pairs in blocks in use."""
         return sum(self.blocks[number].pairs for number in self.held)
 
     @property
     def free(self) -> int:
-        """How many pairs somebody new can have."""
+        """Number of pairs that are free for new devices."""
         return len(self._free)
 
     def holds(self, number: int) -> bool:
-        """Whether a pair is in a block that is in use."""
+        """Return whether a pair is in a block that is in use."""
         return any(b.first <= number < b.first + b.pairs for b in map(self.blocks.__getitem__, self.held))
 
     def add(self, blocks: Collection[Block], taken: Collection[int]) -> None:
-        """The controller has given these."""
+        """Add blocks that the controller has given."""
         for block in blocks:
             self.blocks[block.number] = block
             self._resting.pop(block.number, None)
@@ -86,7 +86,7 @@ class Room:
         self._free |= self._count(blocks, taken)
 
     def rest(self, until: float, taken: Collection[int]) -> None:
-        """What is free in any of them is not certain before."""
+        """Let all blocks rest until `until`: before that it is not certain which of their pairs are free."""
         self._offers.clear()
         for number in self.blocks:
             self._resting[number] = until
@@ -94,7 +94,7 @@ class Room:
         self.count(taken)
 
     def wake(self, now: float, taken: Collection[int]) -> list[Block]:
-        """Ends the rest of blocks whose time is over; gives them."""
+        """End the rest of blocks whose time is over, and return these blocks."""
         over = [number for number, until in self._resting.items() if until <= now]
         for number in over:
             del self._resting[number]
@@ -104,7 +104,7 @@ class Room:
         return [self.blocks[number] for number in over]
 
     def drop_resting(self) -> None:
-        """The controller counts another incarnation than the one that had these, and lets them rest itself."""
+        """Forget the blocks that rest: the controller already counts a newer incarnation, and lets them rest itself."""
         for number in self._resting:
             del self.blocks[number]
             self.dropped.discard(number)
@@ -112,7 +112,7 @@ class Room:
         self._resting.clear()
 
     def drop_spare(self, used: int) -> None:
-        """Gives up blocks that are not needed, the highest first: only such of which every pair is free."""
+        """Give up blocks that are not needed, the highest first, and only blocks of which every pair is free."""
         for number in sorted(self.held, reverse=True):
             block = self.blocks[number]
             if len(self._free) - block.pairs < SPARE * self._low(used):
@@ -124,7 +124,7 @@ class Room:
                 self._save(number)
 
     def gone(self, blocks: Collection[int]) -> None:
-        """The controller has taken these back."""
+        """Forget blocks that the controller has taken back."""
         for number in blocks:
             if number in self.dropped:
                 self.dropped.discard(number)
@@ -132,7 +132,7 @@ class Room:
                 self._keep("block", str(number), None)
 
     def wanted(self, used: int) -> int:
-        """How many further blocks are wanted where `used` pairs are in use."""
+        """Return the number of further blocks to ask for when `used` pairs are in use."""
         low = self._low(used)
         if len(self._free) >= low:
             return 0
@@ -140,9 +140,9 @@ class Room:
         return -(-(2 * low - len(self._free)) // size)
 
     def choose(self, whose: Sequence[Key], wanted: int | None, now: float) -> int | None:
-        """A free pair, which is kept for a while for the first of those whose it may be: the one that any of them was
-        offered before, the one that is wanted, or any. Where all are offered the oldest offer is made again to these:
-        it is no promise (RFC 2131, section 3.1), and asking costs a device nothing that only wants to be in the way."""
+        """Return a free pair and keep it for a while for the first of `whose`: the pair that any of them was offered
+        before, the one that is wanted, or any. If all are offered, the pair of the oldest offer is offered again: an
+        offer is no promise (RFC 2131, section 3.1), and otherwise a device could block all pairs just by asking."""
         while self._offers and next(iter(self._offers.values()))[1] <= now:
             self._free.setdefault(self._offers.popitem(last=False)[1][0])
         offered = next((key for key in whose if key in self._offers), None)
@@ -157,7 +157,7 @@ class Room:
         return number
 
     def take(self, number: int, whose: Sequence[Key] = ()) -> None:
-        """Somebody has the pair now: one of `whose`, if it was offered to them."""
+        """Note that a pair is taken: by one of `whose`, if it was offered to them."""
         self._taken += 1
         self._free.pop(number, None)
         for key in whose or list(self._offers):
@@ -165,7 +165,7 @@ class Room:
                 del self._offers[key]
 
     def count(self, taken: Collection[int]) -> None:
-        """Counts anew what can be given to somebody new; `taken` are the pairs that somebody has."""
+        """Find again which pairs are free for new devices; `taken` are the pairs that devices have."""
         self._free = self._count([self.blocks[key] for key in sorted(self.held)], taken)
 
     def _count(self, blocks: Collection[Block], taken: Collection[int]) -> dict[int, None]:
@@ -178,8 +178,8 @@ class Room:
         }
 
     def given_out(self) -> list[tuple[int, int]]:
-        """First and last numbers of pairs that nobody but this agent gives out, block by block: what is withheld is
-        somebody else's to use."""
+        """Return the first and last numbers of pairs that only this agent gives out, block by block. The ranges in
+        `without` are left out: other hosts use them."""
         return [part for key in sorted(self.held) for part in self._parts(self.blocks[key])]
 
     def _parts(self, block: Block) -> list[tuple[int, int]]:
@@ -194,7 +194,7 @@ class Room:
         return self.quarantine.withholds(number) or any(first <= number <= last for first, last in self.without)
 
     def mark(self) -> None:
-        """An exchange begins: what is taken from now on is counted until the next."""
+        """Note that an exchange begins: count the pairs that are taken from now on until the next."""
         self._pace, self._taken = self._taken, 0
 
     def _low(self, used: int) -> int:

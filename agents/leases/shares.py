@@ -1,5 +1,5 @@
-"""How many pairs the clients at each port of a LAN hold, and when a port has had enough: one port's clients, made up or
-not, do not use a LAN's addresses up before those of other ports have any (DHCP starvation). Pure."""
+"""How many pairs the clients at each port of a LAN hold, and the limit for a port. The clients of one port, real or
+made up, cannot use up a LAN's addresses before those of other ports have any (DHCP starvation). Pure."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,30 +8,28 @@ from dataclasses import dataclass
 from controller.wire.findings import Finding
 
 SCARCE = 8
-"""When less than one of so many pairs is free, a port gets no more than its equal share."""
+"""When less than one of this many pairs is free, a port gets no more than its equal share."""
 
 TOLD = 3600.0
-"""Seconds for which a port that was refused a pair is told of."""
+"""Seconds for which a finding names a port that was refused a pair."""
 
-NOWHERE = (
-    ""  # the port of clients of whom the bridge has not heard: it has no share, or made-up MACs would be worth one
-)
+NOWHERE = ""  # the port of clients that the bridge has not heard: it has no share, or made-up MACs would get one
 
 
 @dataclass(frozen=True)
 class Ports:
-    """A LAN's access ports: `of` gives the one at which a MAC was heard last, `number` how many there are."""
+    """A LAN's access ports: `of` returns the port at which a MAC was heard last, `number` the number of ports."""
 
     of: Callable[[str], str | None] = lambda _mac: None
     number: Callable[[], int] = lambda: 1
 
 
 ONE_PORT = Ports()
-"""A LAN of which nobody knows more."""
+"""The ports of a LAN about which nothing more is known."""
 
 
 class Shares:
-    """One LAN's. Times are in seconds of any monotonic clock."""
+    """The shares of one LAN's ports. Times are in seconds of any monotonic clock."""
 
     def __init__(self, ports: Ports = ONE_PORT) -> None:
         self._ports = ports
@@ -40,13 +38,13 @@ class Shares:
         self._refused: dict[str, float] = {}
 
     def hold(self, number: int, mac: str | None) -> None:
-        """The client with that MAC has a pair, anew or again."""
+        """Note that the client with that MAC has a pair, again or for the first time."""
         self.drop(number)
         self._port[number] = port = self._of(mac)
         self._held[port] += 1
 
     def drop(self, number: int) -> None:
-        """The pair is nobody's."""
+        """Note that nobody has the pair."""
         port = self._port.pop(number, None)
         if port is not None:
             self._held[port] -= 1
@@ -54,7 +52,7 @@ class Shares:
                 del self._held[port]
 
     def admits(self, mac: str | None, free: int, size: int, now: float) -> bool:
-        """Whether a client that nobody has registered may have one of the `free` pairs of `size`."""
+        """Return whether a client of no registered device may have one of the `free` pairs of `size`."""
         port = self._of(mac)
         shares = max(self._ports.number(), len(self._held.keys() | {port}))
         less = port != NOWHERE and self._held[port] * shares < size
@@ -65,7 +63,8 @@ class Shares:
         return False
 
     def findings(self, endpoint: str, now: float) -> list[Finding]:
-        """The ports that were refused a pair within the last hour. Their texts stay the same until then."""
+        """Return the findings about ports that were refused a pair within the last hour. Their texts stay the same
+        until then."""
         return [_finding(endpoint, port) for port, at in sorted(self._refused.items()) if now < at + TOLD]
 
     def _of(self, mac: str | None) -> str:

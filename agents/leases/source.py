@@ -1,4 +1,4 @@
-"""The leases of all LANs of a cloudlet: what the DHCP servers ask."""
+"""The leases of all LANs of a cloudlet, for the DHCP servers."""
 
 import asyncio
 import logging
@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 
 
 class Leases:
-    """A LeaseSource. Journals are in `directory`. `sources` is told who has leased what, before the client is; `told`
-    is called when `hosts` has changed; `ports` gives an endpoint's access ports."""
+    """The LeaseSource of a cloudlet. Journals are in `directory`. `sources` hears who has leased which address before
+    the client does; `told` is called when `hosts` has changed; `ports` returns an endpoint's access ports."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Leases:
         self._lans: dict[tuple[str, str, str], tuple[LeasedLan, asyncio.Task[None]]] = {}
 
     async def follow(self, desired: Desired) -> list[str]:
-        """Makes the LANs those of the desired state. Returns what could not be done."""
+        """Serve the LANs of the desired state, and no others. Return the problems, as texts."""
         wanted = {(e.name, e.prefix, e.gateway): e for e in desired.endpoints}
         for key in self._lans.keys() - wanted.keys():
             await self._end(*self._lans.pop(key))
@@ -66,8 +66,8 @@ class Leases:
         )
 
     async def watch(self) -> None:
-        """Waits for a LAN's work to fail, and raises what it failed with: an agent that goes on without its leases'
-        journal would grant what nobody is told of."""
+        """Wait until the work of a LAN fails, and raise its error. An agent that went on without that work would grant
+        leases of which the controller does not hear."""
         await self._failed.wait()
         raise self._errors[0]
 
@@ -78,37 +78,37 @@ class Leases:
             self._failed.set()
 
     async def stop(self) -> None:
-        """Ends all of it."""
+        """End the work of all LANs."""
         while self._lans:
             await self._end(*self._lans.popitem()[1])
 
     async def offer(self, request: LeaseRequest) -> LeaseGrant:
-        """As LeaseSource."""
+        """Offer a lease as LeaseSource.offer does."""
         return await self._of(request.endpoint).offer(request)
 
     async def grant(self, request: LeaseRequest) -> LeaseGrant:
-        """As LeaseSource."""
+        """Grant a lease as LeaseSource.grant does."""
         return await self._of(request.endpoint).grant(request)
 
     async def release(self, release: LeaseRelease) -> None:
-        """As LeaseSource."""
+        """Release a lease as LeaseSource.release does."""
         await self._of(release.endpoint).release(release)
 
     async def decline(self, release: LeaseRelease) -> None:
-        """As LeaseSource."""
+        """Decline an address as LeaseSource.decline does."""
         await self._of(release.endpoint).decline(release)
 
     def hosts(self, endpoint: str) -> HostSettings:
-        """What an endpoint's hosts are told beside their address."""
+        """Return the settings that an endpoint's hosts get with their address."""
         return next((lan.hosts for (name, _, _), (lan, _) in self._lans.items() if name == endpoint), NO_SETTINGS)
 
     def findings(self) -> list[Finding]:
-        """What people are to be told of the LANs' clients."""
+        """Return the findings about the LANs' clients."""
         return [finding for lan, _ in self._lans.values() for finding in lan.findings]
 
     async def meet(self, endpoint: str, client: Client) -> None:
-        """A client that is expected at an endpoint is known before it asks, so that it gets the right address at once
-        whether or not the controller is quick to answer then. Raises NoAnswer."""
+        """Find out who a client is that is expected at an endpoint. It then gets the right address at once, however
+        slow the controller is at that time. Raises NoAnswer."""
         await self._of(endpoint).meet(client)
 
     def _of(self, endpoint: str) -> LeasedLan:

@@ -16,13 +16,13 @@ from controller.wire.findings import Finding
 
 log = logging.getLogger(__name__)
 
-_LOOK = 10.0  # seconds between two looks for what has been quiet
+_LOOK = 10.0  # seconds between two looks for quiet MACs
 
 
 class MacMoves:
-    """One cloudlet's. `changed` is called when there is a duplicate more, or one less; `name` gives an interface's name
-    by its index, `index` the other way round, and `ask` the place at which the bridge with an index has a MAC. All
-    three raise OSError if there is no such interface."""
+    """The moving MACs of one cloudlet. MacMoves calls `changed` when there is one duplicate more or fewer. `name`
+    returns an interface's name by its index, `index` its index by its name, and `ask` the place at which the bridge
+    with an index has a MAC. All three raise OSError if there is no such interface."""
 
     def __init__(
         self,
@@ -38,19 +38,20 @@ class MacMoves:
         self._places: dict[str, Places] = {}
 
     def intend(self, desired: Desired) -> None:
-        """The LANs from now on. What is known of one that stays is kept."""
+        """Follow these LANs from now on. A LAN that stays keeps what is known of it."""
         self._endpoints = {endpoint.index: endpoint for endpoint in desired.endpoints}
         self._places = {e.name: self._places.get(e.name) or Places() for e in desired.endpoints}
 
     def findings(self) -> list[Finding]:
-        """The duplicates of now."""
+        """Return the present duplicates."""
         return [finding for name, places in sorted(self._places.items()) for finding in places.findings(name)]
 
     def port_of(self, endpoint: str, mac: str) -> str | None:
-        """The port of a LAN, or the endpoint behind a tunnel, at which a MAC was heard last; None: at none.
+        """Return the port of a LAN, or the endpoint behind a tunnel, at which a MAC was heard last, or None.
 
-        The kernel says only once where a MAC is. Beside a device that makes up MACs that word may be lost, and the MAC
-        of a newcomer be among those forgotten, so the bridge is asked for what is not known."""
+        The kernel notifies a MAC's place only once. Beside a device that makes up MACs that notification may be lost,
+        and a newcomer's MAC may be among those forgotten. So this asks the bridge for a place that is not known.
+        """
         places = self._places.get(endpoint)
         if places is None:
             return None
@@ -67,7 +68,7 @@ class MacMoves:
                 self.hear(entry)
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Work until it is cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(listen(self.hear))
             group.create_task(self._lapse())
@@ -78,13 +79,13 @@ class MacMoves:
             self.lapse()
 
     def lapse(self) -> None:
-        """Forget what has been quiet for long enough."""
+        """Forget MACs that have been quiet for long enough."""
         lapsed = [places.lapse(self._clock()) for places in self._places.values()]
         if any(lapsed):
             self._changed()
 
     def hear(self, entry: FdbEntry) -> None:
-        """The kernel has a MAC at an interface."""
+        """Take in that the kernel has a MAC at an interface."""
         try:
             interface = self._name(entry.interface)
             index = tunnel_index(interface) if entry.bridge is None else bridge_index(self._name(entry.bridge))
@@ -99,8 +100,8 @@ class MacMoves:
 
 
 def _place(endpoint: Endpoint, interface: str, entry: FdbEntry) -> MacPlace | None:
-    """A pseudowire leads to one remote. An EVPN device leads to all of them: there the device itself tells the VTEP,
-    and the bridge's word is passed over."""
+    """Return the place of an entry, or None. A pseudowire leads to one remote. An EVPN device leads to all of them:
+    there the device itself gives the VTEP, and the bridge's notification is skipped."""
     if tunnel_index(interface) is None:
         return MacPlace(interface)
     _, dot, ve_id = interface.partition(".")

@@ -1,8 +1,8 @@
-"""What the kernel says of forwarding databases (RTM_NEWNEIGH of the family AF_BRIDGE, linux/neighbour.h).
+"""Kernel notifications about forwarding databases (RTM_NEWNEIGH of the family AF_BRIDGE, linux/neighbour.h).
 
-Parsing is pure; `listen` and `look_up` have the sockets. `listen` reads no more than so many datagrams a second: a
-device that makes up MACs costs the agent that much, and what the kernel has no room for meanwhile is lost. The kernel
-does not say it again; `look_up` asks for it.
+Parsing is pure; `listen` and `look_up` have the sockets. `listen` reads only so many datagrams a second, so that a
+device that makes up MACs costs the agent no more than that. The kernel drops the datagrams that it has no room for
+meanwhile, and does not send them again; `look_up` asks for such an entry.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ _AT_ONCE, _PAUSE = 50, 0.05  # so many datagrams, then so many seconds without: 
 
 @dataclass(frozen=True, slots=True)
 class FdbEntry:
-    """A MAC that is at the interface with this index. `bridge` is the index of the bridge that says so, None if it is
-    the interface itself (a VXLAN device, which adds the VTEP)."""
+    """A MAC at the interface with this index. `bridge` is the index of the bridge that reports it, None if the
+    interface itself does (a VXLAN device, which adds the VTEP)."""
 
     mac: str
     interface: int
@@ -37,7 +37,7 @@ class FdbEntry:
 
 
 def entries(datagram: bytes) -> Iterator[FdbEntry]:
-    """The unicast MACs that were learned, or have moved. A message that is cut off is passed over."""
+    """Yield the unicast MACs that were learned, or have moved. A message that is cut off is skipped."""
     offset = 0
     while offset + _HEADER.size <= len(datagram):
         length, kind, *_ = _HEADER.unpack_from(datagram, offset)
@@ -73,7 +73,7 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 async def listen(told: Callable[[FdbEntry], None]) -> None:
-    """Call `told` with each entry, until cancelled."""
+    """Call `told` with each entry, until it is cancelled."""
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE) as receiver:
         receiver.bind((0, _GROUP))
@@ -86,8 +86,8 @@ async def listen(told: Callable[[FdbEntry], None]) -> None:
 
 
 def look_up(bridge: int, mac: str) -> FdbEntry | None:
-    """Where the bridge with this index has a MAC; None: nowhere. The kernel answers within the call (Linux 5.0 or
-    later). Raises OSError if there is no asking."""
+    """Return the entry of a MAC at the bridge with this index, or None. The kernel answers within the call (Linux 5.0
+    or later). Raises OSError if the kernel cannot be asked."""
     request = _question(bridge, bytes.fromhex(mac.replace(":", "")))
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.NETLINK_ROUTE) as asker:
         asker.sendto(request, (0, 0))

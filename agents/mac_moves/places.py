@@ -1,7 +1,7 @@
-"""Where a LAN's MACs are, and which of them are at two places. Pure.
+"""The places of a LAN's MACs, and the MACs that are at two places. Pure.
 
 The rule is EVPN's (RFC 7432, section 15.1): a MAC that moves MOVES times within WINDOW seconds is a duplicate. A move
-has a tunnel at one end at least: a laptop that goes from one access point to the next is the LAN's own affair.
+has a tunnel at one end at least: a laptop that goes from one access point to the next concerns only the LAN.
 """
 
 from collections import OrderedDict, deque
@@ -11,7 +11,7 @@ from controller.wire.findings import Finding
 
 MOVES = 5
 WINDOW = 180.0
-"""Seconds."""
+"""Seconds within which the moves of a duplicate happen."""
 
 QUIET = 600.0
 """Seconds without a move after which a MAC is no duplicate any more."""
@@ -19,7 +19,7 @@ QUIET = 600.0
 _AT_A_PLACE = 1024  # MACs remembered of each place: a device that makes up MACs pushes out those of its own place
 _MOVING = 256  # MACs of a LAN of which moves are remembered
 _PLACES = 1024  # places of a LAN; the one not heard from for longest is forgotten first
-_SHOWN = 20  # duplicates of a LAN that are told of
+_SHOWN = 20  # most duplicates of a LAN that are reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class _Mover:
 
 
 class Places:
-    """One LAN's. Times are seconds of any monotonic clock."""
+    """The places of one LAN's MACs. Times are seconds of any monotonic clock."""
 
     def __init__(self) -> None:
         self._where: dict[str, MacPlace] = {}
@@ -48,7 +48,7 @@ class Places:
         self._movers: OrderedDict[str, _Mover] = OrderedDict()
 
     def note(self, mac: str, place: MacPlace, now: float) -> bool:
-        """Take note of where a MAC is now. Returns whether it has become a duplicate by that."""
+        """Take in the present place of a MAC. Return whether this makes it a duplicate."""
         before = self._where.get(mac)
         if before is not None and before != place:
             del self._at[before][mac]
@@ -58,7 +58,7 @@ class Places:
         return self._moved(mac, before, place, now)
 
     def where(self, mac: str) -> MacPlace | None:
-        """The place at which a MAC was heard last."""
+        """Return the place at which a MAC was heard last, or None."""
         return self._where.get(mac)
 
     def _remember(self, mac: str, place: MacPlace) -> None:
@@ -87,13 +87,13 @@ class Places:
         return False
 
     def lapse(self, now: float) -> bool:
-        """Forget movers that have been quiet. Returns whether a duplicate was among them."""
+        """Forget movers that have been quiet. Return whether a duplicate was among them."""
         quiet = [mac for mac, mover in self._movers.items() if now - mover.moves[-1] >= QUIET]
         lapsed = [self._movers.pop(mac) for mac in quiet]
         return any(mover.between is not None for mover in lapsed)
 
     def findings(self, endpoint: str) -> list[Finding]:
-        """The duplicates of now. Their texts stay the same until they are none any more."""
+        """Return the present duplicates. Their texts stay the same as long as they last."""
         found = sorted((mac, mover.between) for mac, mover in self._movers.items() if mover.between is not None)
         return [_finding(endpoint, mac, *map(str, between)) for mac, between in found[:_SHOWN]]
 

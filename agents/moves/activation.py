@@ -1,5 +1,6 @@
-"""The point of no return: from when the machine runs at the destination, nothing that goes wrong there is a failure,
-be it that the machine ends at once. The source would get its older state back, of which the world has seen more."""
+"""The point of no return. Once the machine runs at the destination, nothing that goes wrong there counts as a failure
+of the move, not even that the machine ends at once. Otherwise the source would run its older state again, while others
+have already seen newer state."""
 
 import asyncio
 import logging
@@ -12,16 +13,16 @@ from controller.wire.moves import Figures, Order
 
 log = logging.getLogger(__name__)
 
-_AGAIN = 1.0  # seconds from one look, or try, to the next
+_AGAIN = 1.0  # seconds between two looks, or two tries
 _LOOK = 10.0  # seconds for a driver to list its machines
 _SWITCHING = 120.0  # seconds for cables, announcements and the guest; a guest has some 40 for its own part
 _RAN: tuple[Condition, ...] = ("running", "stopped", "unresponsive")
-"""The states of a machine that was told to run."""
+"""The conditions of a machine that was told to run."""
 
 
 async def activate(order: Order, place: ExecutionContext, driver: Driver) -> tuple[Figures, str]:
-    """Return the figures, and what went wrong though the machine runs, or has run; "" if nothing did. Raises only if
-    this move has never run it here, which was looked at."""
+    """Return the figures, and a text about errors although the machine runs or has run; "" if there were none. Raises
+    only if this move never ran the machine here, which was checked."""
     hypervisor, figures, wrong = driver.hypervisor, Figures(), []
     try:
         await place.admit(order)
@@ -43,7 +44,7 @@ async def activate(order: Order, place: ExecutionContext, driver: Driver) -> tup
 
 
 async def _run(hypervisor: Hypervisor, order: Order) -> tuple[Figures, str]:
-    """If this raises, the machine has not run: else it would be taken back though it has."""
+    """Run the machine. Raises only if the machine has not run: otherwise the source would run it again."""
     try:
         figures = await hypervisor.activate(order.machine.name, order.move)
     except Exception as error:
@@ -60,8 +61,8 @@ async def _run(hypervisor: Hypervisor, order: Order) -> tuple[Figures, str]:
 
 
 async def _ran(hypervisor: Hypervisor, order: Order) -> MachineState | None:
-    """Return the machine if it is by this move that it runs here, or has run and ended; an order may be carried out for
-    a second time. None if not, or if nobody can tell."""
+    """Return the machine if this move made it run here, even if it has ended since; an order may be carried out a
+    second time. None if not, or if the driver cannot say."""
     state = await _look(hypervisor, order)
     if state is None or state.condition not in _RAN:
         return None
@@ -74,8 +75,8 @@ async def _ran(hypervisor: Hypervisor, order: Order) -> MachineState | None:
 
 
 async def _look(hypervisor: Hypervisor, order: Order) -> MachineState | None:
-    """Return once somebody can tell: without that nothing can be said of the machine. The controller waits, and makes
-    nobody else run it."""
+    """Return the machine, or None, as soon as the driver lists its machines: nothing can be said about it before. The
+    controller waits, and lets no other cloudlet run the machine."""
     while True:
         try:
             async with asyncio.timeout(_LOOK):
@@ -86,7 +87,8 @@ async def _look(hypervisor: Hypervisor, order: Order) -> MachineState | None:
 
 
 async def _end(hypervisor: Hypervisor, order: Order) -> None:
-    """Nobody knows whether the machine runs here: nothing is said of it before there is none."""
+    """Abort the move here, as it is not known whether the machine runs. Return only when the driver confirms: nothing
+    can be said about the machine before."""
     while True:
         try:
             return await hypervisor.abort(order.machine.name, order.move)
@@ -96,12 +98,12 @@ async def _end(hypervisor: Hypervisor, order: Order) -> None:
 
 
 async def _now(hypervisor: Hypervisor, order: Order) -> str:
-    """The first words on a machine that was run, and of which something is to be said."""
+    """Return the first words of the report about a machine that was run and has something to report."""
     try:
         async with asyncio.timeout(_LOOK):
             state = (await hypervisor.machines()).get(order.machine.name)
     except Exception:
-        return "it runs, but"  # it was run, and nobody says that it has ended
+        return "it runs, but"  # it was run, and the driver does not say that it has ended
     if state is not None and state.condition not in ("stopped", "gone"):
         return "it runs, but"
     why = f" ({state.detail})" if state is not None and state.detail else ""
@@ -110,7 +112,7 @@ async def _now(hypervisor: Hypervisor, order: Order) -> str:
 
 
 def _said(order: Order, error: Exception) -> str:
-    """In the log, and for people: whoever waits for the machine under its old address may find it yet."""
+    """Log the error, and return it as a text for users. Peers may still find the machine at its old address later."""
     if isinstance(error, HypervisorError):
         log.warning("move %s: %s runs, but: %s", order.move, order.machine.name, error)
         return str(error)

@@ -1,4 +1,4 @@
-"""What an order is in calls of the driver. Every call may have been made before."""
+"""The calls of the driver for each order. Every call may have been made before."""
 
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -14,7 +14,8 @@ Tell = Callable[[Figures], None]
 
 
 async def carry_out(order: Order, place: ExecutionContext, tell: Tell) -> Progress:
-    """Does it, telling how far it is, and returns how it ended. Whatever goes wrong is an answer, never an error."""
+    """Carry out the order, report its progress by `tell`, and return how it ended. Every error becomes an answer;
+    nothing is raised."""
     try:
         return await _do(order, place, tell)
     except Refused as refused:
@@ -28,7 +29,7 @@ async def carry_out(order: Order, place: ExecutionContext, tell: Tell) -> Progre
 
 
 def ended(order: Order, state: str, *, detail: str = "", figures: Figures | None = None) -> Progress:
-    """How an order is. Details are cut to what a report can carry."""
+    """Return the progress of an order. Details are cut to the length that a report allows."""
     text = "".join(c if c.isprintable() else " " for c in detail)[:1000]
     given = {"move": order.move, "number": order.number, "act": order.act, "state": state, "detail": text}
     return Progress.model_validate({**given, "figures": figures or Figures()})
@@ -79,8 +80,8 @@ async def _do(order: Order, place: ExecutionContext, tell: Tell) -> Progress:
 
 
 async def _part(order: Order, place: ExecutionContext) -> str:
-    """What went wrong with the gateway, "" if nothing did: the old address is gone whether that one forgets it or
-    not."""
+    """Let the gateway forget the old address. Return the text of an error, "" if there was none: the old address is
+    gone even if the gateway does not forget it."""
     try:
         await place.part(order)
     except Exception as error:
@@ -90,14 +91,14 @@ async def _part(order: Order, place: ExecutionContext) -> str:
 
 
 async def hold(order: Order, place: ExecutionContext) -> Hypervisor:
-    """The machine does not run. Raises HypervisorError."""
+    """Make sure that the machine does not run. Raises HypervisorError."""
     hypervisor = (await place.driver(order)).hypervisor
     await hypervisor.hold(order.machine.name)
     return hypervisor
 
 
 def _target(order: Order, hypervisor: Hypervisor) -> Target:
-    """Return where the order says to copy to. Raise Refused if it says nothing, or leads to anybody but its peer."""
+    """Return where the order says to copy to. Raises Refused if it names no target, or one that is not its peer's."""
     if order.target is None:
         raise Refused(f"the order to copy the {order.act} does not say where to")
     if isinstance(hypervisor, Networked):
@@ -108,7 +109,7 @@ def _target(order: Order, hypervisor: Hypervisor) -> Target:
 
 
 async def _last(transfer: AsyncIterator[Figures], tell: Tell) -> Figures:
-    """The last figures of a transfer."""
+    """Pass on the figures of a transfer by `tell`, and return the last ones."""
     figures = Figures()
     async for figures in transfer:
         tell(figures)

@@ -1,4 +1,4 @@
-"""This cloudlet as orders need it: drivers, LANs, and the machines that there are."""
+"""The cloudlet as orders need it: drivers, LANs, and the machines here."""
 
 import asyncio
 import logging
@@ -35,36 +35,37 @@ LASTING: dict[Act, Condition] = {
     "activate": "running",
     "discard": "gone",
 }
-"""What an act leaves behind, as far as it can be seen."""
+"""The condition in which each act leaves the machine, for acts whose effect can be seen."""
 
 
 Forget = Callable[[str, tuple[str, ...]], Awaitable[None]]
-"""Called with a bridge and addresses."""
+"""Called with a bridge and addresses; the bridge's gateway then forgets these."""
 
 
 class Lessor(Protocol):
-    """As much of the agent's leases as a move needs. Either may raise NoAnswer or JournalError."""
+    """The part of the agent's leases that a move needs. Both methods may raise NoAnswer or JournalError."""
 
     async def meet(self, endpoint: str, client: Client) -> None:
-        """A client is expected there."""
+        """Find out who a client is that is expected at that endpoint."""
 
     async def release(self, release: LeaseRelease) -> None:
-        """A machine's lease is given back for it."""
+        """Give back a machine's lease for it."""
 
 
 class Door(Protocol):
-    """What lets a machine in at its LAN, and nobody else under its addresses."""
+    """The guard of the LANs: it lets a machine in, and lets no other sender use the machine's addresses."""
 
     async def admit(self, order: Order) -> None:
-        """The machine of this order comes."""
+        """Let in the machine of this order, which comes."""
 
     async def dismiss(self, order: Order) -> None:
-        """It is not there, or not there any more."""
+        """Remove the machine of this order: it has left, or has not come."""
 
 
 class ExecutionContext:
-    """`guest_switch` makes the switch for machines in whose guest somebody listens; without it, and for others, it is
-    plain. `forget` takes addresses out of what the gateway on a bridge remembers."""
+    """The cloudlet in which orders are carried out. `guest_switch` makes the switch for machines whose driver can run
+    programs in the guest; without it, and for other machines, the switch is plain. `forget` makes a bridge's gateway
+    forget addresses."""
 
     def __init__(
         self,
@@ -81,12 +82,12 @@ class ExecutionContext:
         self._seen: dict[str, dict[str, MachineState]] = {}
 
     def know(self, desired: Desired) -> None:
-        """This is what the cloudlet should be."""
+        """Take the desired state of the cloudlet."""
         self._desired = desired
         self._news.set()
 
     async def load(self) -> None:
-        """Loads the drivers that may have machines here, once this cloudlet knows who it is."""
+        """Load the drivers that may have machines here, once the desired state is known."""
         expected = sorted(self._drivers.expected())
         if not expected:
             return
@@ -98,7 +99,7 @@ class ExecutionContext:
                 log.error("%s", refused)
 
     async def driver(self, order: Order) -> Driver:
-        """Raises Refused, or HypervisorError if this cloudlet does not know yet who it is."""
+        """Return the driver for the order's machine. Raises Refused, or HypervisorError without a desired state."""
         try:
             async with asyncio.timeout(_PATIENCE):
                 desired = await self._known(lambda: self._desired)
@@ -107,7 +108,7 @@ class ExecutionContext:
         return await self._drivers.driver(order.machine.driver, desired.vtep)
 
     async def attachment(self, order: Order) -> Attachment:
-        """The order's LAN. Raises HypervisorError if there is none."""
+        """Return the bridge and MTU of the order's LAN. Raises HypervisorError if there is no such LAN."""
         try:
             async with asyncio.timeout(_PATIENCE):
                 endpoint = await self._known(lambda: self._endpoint(order.endpoint))
@@ -116,14 +117,14 @@ class ExecutionContext:
         return Attachment(bridge_name(endpoint), endpoint.mtu)
 
     def switch(self, driver: Driver) -> Switch:
-        """What changes the addresses of a driver's machines."""
+        """Return the switch that changes the addresses of a driver's machines."""
         if self._guest_switch is not None and driver.capabilities.guest:
             return self._guest_switch(driver.hypervisor)
         return Plain(driver.hypervisor)
 
     async def expect(self, order: Order) -> None:
-        """The machine's waiting vNIC will ask for the new address here. If nobody can say now who that is, it is asked
-        for when it comes."""
+        """Let the agent's leases know who will ask for the new address: the machine's waiting vNIC. If they cannot find
+        that out now, they do so when it asks."""
         if self._leases is None or order.addresses is None or order.addresses.new is None:
             return
         mac = order.machine.macs[1 if order.serving == "a" else 0]
@@ -133,18 +134,17 @@ class ExecutionContext:
             log.warning("move %s: %s is not known to %s yet: %s", order.move, order.machine.name, order.endpoint, error)
 
     async def admit(self, order: Order) -> None:
-        """The machine may use its addresses at the order's LAN."""
+        """Let the machine use its addresses at the order's LAN."""
         if self._door is not None:
             await self._door.admit(order)
 
     async def dismiss(self, order: Order) -> None:
-        """It has left that LAN, or has not come."""
+        """Note that the machine has left that LAN, or has not come."""
         if self._door is not None:
             await self._door.dismiss(order)
 
     async def give_up(self, order: Order) -> None:
-        """The address that a machine had here, and has no more, is leased to it no longer. If that cannot be said now,
-        the lease ends by itself."""
+        """End the lease of the address that a machine had here. If that fails now, the lease ends by itself."""
         if self._leases is None or order.addresses is None or order.addresses.new is None:
             return
         machine, old = order.machine, order.addresses.old
@@ -156,7 +156,7 @@ class ExecutionContext:
             log.warning("move %s: %s of %s stays leased for its time: %s", order.move, old, machine.name, error)
 
     async def part(self, order: Order) -> None:
-        """The machine is here, and has no more the address that it came with: the LAN's gateway forgets it."""
+        """Let the LAN's gateway forget the address with which the machine came here, and which it no longer has."""
         endpoint, addresses = self._endpoint(order.endpoint), order.addresses
         if self._forget is None or endpoint is None or addresses is None or addresses.new is None:
             return
@@ -164,7 +164,7 @@ class ExecutionContext:
         await self._forget(bridge_name(endpoint), (addresses.old, *((str(other),) if other is not None else ())))
 
     async def stands(self, order: Order) -> bool:
-        """Whether what the order was to bring about, and did, can still be seen."""
+        """Return whether the effect of the order, which was done, can still be seen."""
         if order.act not in LASTING:
             return order.act in ("join", "leave")
         machines = await (await self.driver(order)).hypervisor.machines()
@@ -172,13 +172,13 @@ class ExecutionContext:
         return (state.condition if state is not None else "gone") == LASTING[order.act]
 
     async def machines(self) -> list[MachineState]:
-        """All that there are. Those of a driver that does not answer are as they were last seen; one that has gone is
-        said to be so until somebody knows."""
+        """Return all machines. If a driver does not answer, its machines are as last seen. A machine that has gone is
+        reported as gone until the controller knows."""
         await asyncio.gather(*(self._look(driver) for driver in list(self._drivers.loaded.values())))
         return self.seen()
 
     async def platforms(self) -> dict[str, Platform]:
-        """What machines find here, by each driver that says so. One that cannot say now is left out."""
+        """Return the platform of each driver that can describe it. A driver that cannot do so now is left out."""
         found = dict[str, Platform]()
         for driver in list(self._drivers.loaded.values()):
             if isinstance(driver.hypervisor, Comparable):
@@ -190,15 +190,15 @@ class ExecutionContext:
 
     @property
     def unlisted(self) -> list[str]:
-        """Drivers that may have machines here and have not said which since the agent was started."""
+        """Drivers that may have machines here and have not listed them since the agent started."""
         return sorted((self._drivers.expected() | self._drivers.loaded.keys()) - self._seen.keys())
 
     def seen(self) -> list[MachineState]:
-        """As they were last seen."""
+        """Return the machines as they were last seen."""
         return sorted((state for seen in self._seen.values() for state in seen.values()), key=lambda s: s.name)
 
     def running(self) -> list[tuple[str, Hypervisor]]:
-        """The machines that ran when they were last seen, each with its driver."""
+        """Return the machines that ran when they were last seen, each with its driver."""
         return [
             (name, self._drivers.loaded[driver].hypervisor)
             for driver, seen in self._seen.items()
@@ -207,7 +207,7 @@ class ExecutionContext:
         ]
 
     def known(self, machines: list[MachineState]) -> None:
-        """The controller knows these."""
+        """Note that the controller knows these machines: those that are gone need not be reported again."""
         for state in machines:
             for seen in self._seen.values():
                 if state.condition == "gone" and seen.get(state.name) == state:

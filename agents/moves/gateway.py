@@ -1,5 +1,6 @@
-"""What the gateway of a LAN remembers of a machine that has given an address back. FRR announces who is in its kernel's
-neighbour table, and would go on with an address that is nobody's any more (RFC 7432, section 10: MAC/IP routes)."""
+"""The gateway's neighbour entries for a machine that has given an address back. FRR announces the addresses in its
+kernel's neighbour table. It would go on with an address that nobody has any more (RFC 7432, section 10: MAC/IP
+routes)."""
 
 import logging
 
@@ -10,8 +11,8 @@ log = logging.getLogger(__name__)
 
 
 async def forget(bridge: str, addresses: tuple[str, ...]) -> None:
-    """Takes these out of the neighbour table of a LAN's bridge. Where that fails they stay until the kernel itself
-    lets go of them."""
+    """Delete these addresses from the neighbour table of a LAN's bridge. If that fails they stay until the kernel
+    itself drops them."""
     try:
         async with Kernel() as kernel:
             for address in addresses:

@@ -1,4 +1,4 @@
-"""What a restart must not lose about moves: one file each, on the disk before anybody hears of it."""
+"""The data about moves that a restart must not lose: one file for each move, on the disk before anybody hears of it."""
 
 import asyncio
 import logging
@@ -14,12 +14,13 @@ from controller.wire.moves import Order, Progress
 log = logging.getLogger(__name__)
 
 MOST = 200
-"""Moves that are remembered: their numbers keep orders that were overtaken from being carried out."""
+"""Number of moves that are remembered. By their orders' numbers the agent does not carry out orders that a newer one
+has replaced."""
 
 
 class JournalEntry(Message):
-    """The last order of a move. `begun`: where the machine runs depends on it; `outcome` is how it ended, and `told`
-    that the controller has that."""
+    """The last order of a move. `begun`: where the machine runs depends on this order. `outcome`: how the order ended;
+    `told`: the controller knows that."""
 
     order: Order
     begun: bool = False
@@ -28,7 +29,7 @@ class JournalEntry(Message):
 
 
 class Journal:
-    """The moves of one cloudlet, below `directory`. What cannot be read is as if it were not there, and said so."""
+    """The moves of one cloudlet, in files below `directory`. A file that cannot be read is logged and ignored."""
 
     def __init__(self, directory: Path, cloudlet: str) -> None:
         self._state = StateDirectory(directory, cloudlet)
@@ -46,23 +47,23 @@ class Journal:
                 self._entries.pop(path.stem, None)
 
     def entry(self, move: str) -> JournalEntry | None:
-        """What is known of a move."""
+        """Return the entry of a move; None if there is none."""
         return self._entries.get(move)
 
     def open(self) -> list[JournalEntry]:
-        """Those that an end of the agent has interrupted where it matters who runs the machine."""
+        """Return the entries of orders that decide where a machine runs and that the end of the agent interrupted."""
         return [entry for entry in self._entries.values() if open_fence(entry)]
 
     async def taken(self, order: Order) -> None:
-        """It is being carried out, and no older order of its move will be. Raises HypervisorError."""
+        """Note that the order is being carried out: no older order of its move will be. Raises HypervisorError."""
         await self._keep(JournalEntry(order=order))
 
     async def begun(self, order: Order) -> None:
-        """From now on the machine's place depends on it. Raises HypervisorError."""
+        """Note that from now on the place of the machine depends on the order. Raises HypervisorError."""
         await self._keep(JournalEntry(order=order, begun=True))
 
     async def ended(self, outcome: Progress, told: bool = False) -> None:
-        """It has ended so. Not to have that on the disk costs work and not truth."""
+        """Note how the order ended. If this does not get to the disk, work is done again, but nothing becomes wrong."""
         entry = self._entries.get(outcome.move)
         if entry is not None and entry.order.number == outcome.number:
             try:
@@ -71,12 +72,12 @@ class Journal:
                 log.error("move %s: %s", outcome.move, error)
 
     async def close(self) -> None:
-        """Returns when all is on the disk."""
+        """Wait until everything is on the disk."""
         async with self._writing:
             pass
 
     async def _keep(self, entry: JournalEntry) -> None:
-        # Whoever gives up waiting does not stop the write, and the next one must not overtake it.
+        # A caller that stops waiting does not stop the write, and the next write must not overtake it.
         await asyncio.shield(asyncio.ensure_future(self._write(entry)))
 
     async def _write(self, entry: JournalEntry) -> None:
@@ -89,5 +90,5 @@ class Journal:
 
 
 def open_fence(entry: JournalEntry) -> bool:
-    """Whether the machine may have to be held."""
+    """Return whether the machine may have to be held."""
     return entry.begun and not entry.told

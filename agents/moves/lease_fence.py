@@ -1,5 +1,5 @@
-"""The two acts that decide where the machine runs: begun by the controller's word, and, at the source, never unheard of
-for long (controller/wire/moves.py has the rules)."""
+"""The two acts that decide where the machine runs. Each begins when the controller confirms it. The source must then
+hear from the controller often enough (controller/wire/moves.py has the rules)."""
 
 import asyncio
 import logging
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 FENCED = ("switchover", "activate")
 
 _HOLDING = 10.0  # seconds for a driver to hold a machine, before it is asked again
-_FINAL = (400, 409, 413, 422)  # saying it again is no use
+_FINAL = (400, 409, 413, 422)  # statuses after which sending it again is of no use
 
 
 class LeaseFence:
-    """One such order, from its beginning until its end was answered. `entry` is what the journal has of it from before
-    a restart."""
+    """One such order, from its start until the controller has answered the report of its end. `entry` is the journal's
+    entry from before a restart."""
 
     def __init__(
         self, order: Order, place: ExecutionContext, reporter: Reporter, journal: Journal, entry: JournalEntry | None
@@ -33,25 +33,26 @@ class LeaseFence:
         self._outcome = entry.outcome if entry is not None and not _worked(entry) else None
         self._seconds = max(order.fence_seconds, 0.1)
         self._pause = min(TICK, self._seconds / 4)
-        # When was the last word before the restart? Too long ago, for all that can be known.
+        # When the controller last answered before the restart is not known: it counts as too long ago.
         self._heard = -math.inf if entry is not None and entry.begun else None
         self._working: asyncio.Task[Progress] | None = None
         self._holding = asyncio.Lock()
 
     @property
     def begun(self) -> bool:
-        """Whether there is a way back that the controller does not know of."""
+        """Whether the act has begun, so that the place of the machine depends on it."""
         return self._heard is not None
 
     async def run(self) -> None:
-        """Carries it out and tells so. Ends early, with the machine held, if it is not ordered any more."""
+        """Carry out the order and report it. End early, with the machine held, if the controller withdraws the
+        order."""
         async with asyncio.TaskGroup() as group:
             guard = group.create_task(self.stand())
             await self._carry_out()
             guard.cancel()
 
     async def stand(self) -> None:
-        """Holds a source's machine whenever nobody has heard of it for too long."""
+        """Hold the machine at the source whenever the controller has not answered for too long."""
         loop, silent = asyncio.get_running_loop(), False
         while self._order.act == "switchover":
             if self._heard is None or loop.time() < self._heard + self._seconds:
@@ -69,7 +70,8 @@ class LeaseFence:
             await asyncio.sleep(TICK)
 
     async def let_go(self) -> None:
-        """It is not ordered any more: nobody will say that a source's machine may run, but by another order."""
+        """End an order that the controller has withdrawn. Hold the machine at the source: only another order lets it
+        run again."""
         log.warning("move %s: the %s is not ordered any more", self._order.move, self._order.act)
         if self.begun and self._order.act == "switchover":
             await self._until_held()
@@ -100,7 +102,8 @@ class LeaseFence:
         await self._journal.ended(self._outcome, told=True)
 
     async def _begin(self) -> bool:
-        """Whether it is still to be done, by the controller's word. Raises HypervisorError if that cannot be kept."""
+        """Return whether the controller confirms that the order is still to be done. Raises HypervisorError if the
+        journal cannot store that it has begun."""
         while True:
             try:
                 heard = await self._say(ended(self._order, "running"))
@@ -129,7 +132,7 @@ class LeaseFence:
             await asyncio.sleep(self._pause)
 
     async def _word(self, progress: Progress) -> bool:
-        """Whether it need not be said again."""
+        """Report once. Return whether the report need not be sent again."""
         try:
             self._heard = await self._say(progress)
         except ControllerRefused as refused:

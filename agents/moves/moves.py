@@ -1,4 +1,4 @@
-"""Orders carried out: one task per move, and never an older order after a newer one."""
+"""The orders of all moves: one task per move, and never an older order after a newer one."""
 
 import asyncio
 import logging
@@ -26,8 +26,8 @@ _AGAIN = 2.0  # seconds from a failed start or stop to the next one
 
 @dataclass
 class _Work:
-    """What is done for a move. `fence` if it is one of the fenced acts; `live` as long as the order is there and
-    nothing newer is; `older` is what it waits for."""
+    """The work for one move. `fence` is set if the act is a fenced one. `live`: the order is there and no newer one is.
+    `older`: tasks for which this one waits."""
 
     order: Order
     task: "asyncio.Task[None]"
@@ -37,7 +37,7 @@ class _Work:
 
 
 class Moves:
-    """One cloudlet's part in moves. `intend` takes orders, `run` works until it is cancelled; machines run on then."""
+    """One cloudlet's part in moves. `intend` takes orders, `run` works until it is cancelled; machines then run on."""
 
     def __init__(
         self,
@@ -57,11 +57,11 @@ class Moves:
         self._newest: dict[str, int] = {}
 
     def know(self, desired: Desired) -> None:
-        """The cloudlet is to be so."""
+        """Take the desired state of the cloudlet."""
         self._place.know(desired)
 
     def intend(self, orders: Orders) -> None:
-        """These, and no others, from now on."""
+        """Carry out these orders, and no others, from now on."""
         wanted = {order.move: order for order in orders.orders}
         for move in self._works.keys() - wanted.keys():
             self._let_go(self._works[move])
@@ -70,15 +70,15 @@ class Moves:
             self._take(order)
 
     def running(self) -> list[tuple[str, Hypervisor]]:
-        """The machines that ran here when they were last seen, each with its driver."""
+        """Return the machines that ran here when they were last seen, each with its driver."""
         return self._place.running()
 
     def at_rest(self, machine: str) -> bool:
-        """Whether no order for a machine is being carried out."""
+        """Return whether no order for a machine is being carried out."""
         return all(work.task.done() for work in self._works.values() if work.order.machine.name == machine)
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Work until cancelled."""
         for entry in self._journal.open():
             if entry.order.move not in self._works:
                 fence = self._fence(entry.order, entry)
@@ -97,7 +97,7 @@ class Moves:
         work, entry = self._works.get(order.move), self._journal.entry(order.move)
         newest = max(entry.order.number if entry else 0, self._newest.get(order.move, 0))
         at_it = work is not None and work.live and work.order.number == order.number and not work.task.done()
-        # A start is no part of a move: its numbers are those of the VM's record, which may be a new one.
+        # A start is no part of a move: its number is from the VM's record, which may be new.
         if at_it or (order.number < newest and order.act not in POWER):
             return
         log.info("move %s: %s %s", order.move, order.act, order.machine.name)
@@ -111,11 +111,12 @@ class Moves:
         self._works[order.move] = _Work(order, task, fence, True, older)
 
     def _let_go(self, work: _Work) -> None:
-        """What has begun where it matters who runs the machine is brought to its end, and all else is left."""
+        """End the work for an order that is gone. An act that has begun and decides where the machine runs goes on to
+        its end."""
         if work.live and work.fence is not None and work.fence.begun:
             return
         self._reporter.forget(work.order.move)
-        if work.fence is not None and not work.live and not work.task.done():  # it stood guard since the start
+        if work.fence is not None and not work.live and not work.task.done():  # on guard since the agent's start
             work.task.cancel()
             work.task = asyncio.create_task(work.fence.let_go())
             work.live = True
@@ -133,7 +134,7 @@ class Moves:
         fence: LeaseFence | None,
         older: "tuple[asyncio.Task[None], ...]",
     ) -> None:
-        """Carries one order out, or says again how that ended. Never raises: an agent has other things to do too."""
+        """Carry out one order, or report again how it ended. Never raises: the agent has other work to do too."""
         for task in older:
             await end(task)
         self._reporter.forget(order.move)
@@ -149,7 +150,7 @@ class Moves:
             log.exception("order %d of move %s, %s of %s", order.number, order.move, order.act, order.machine.name)
 
     async def _stands(self, entry: JournalEntry, outcome: Progress) -> bool:
-        """Whether that outcome can be told again as it is."""
+        """Return whether that outcome is still true, and can be reported again."""
         if outcome.state != "done":
             return not open_fence(entry) and not _try_again(outcome)
         try:
@@ -175,7 +176,7 @@ class Moves:
             await asyncio.sleep(backoff.delay())
 
     async def _do(self, order: Order) -> Progress:
-        """Carries it out, with a word on it at every tick."""
+        """Carry out the order, and note its progress at every tick."""
         latest = [Figures()]
         task = asyncio.create_task(carry_out(order, self._place, latest.append))
         try:
@@ -189,5 +190,5 @@ class Moves:
 
 
 def _try_again(outcome: Progress) -> bool:
-    """Nobody orders a start or a stop again that has failed: it stays ordered."""
+    """Return whether to carry out the order again: a start or stop that failed stays ordered, without a new order."""
     return outcome.act in POWER and outcome.state == "failed"

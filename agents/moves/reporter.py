@@ -1,4 +1,4 @@
-"""Tells the controller how far orders are, and what machines there are."""
+"""The reports to the controller: the progress of orders, and the machines here."""
 
 import asyncio
 import logging
@@ -14,25 +14,25 @@ from controller.wire.platforms import Platform
 log = logging.getLogger(__name__)
 
 TICK = 1.0
-"""Seconds between two words on an order, and between two looks at the machines."""
+"""Seconds between two reports of an order, and between two looks at the machines."""
 
 INTERVAL = 30.0
-"""Seconds after which machines are reported though nothing has changed."""
+"""Seconds after which machines are reported although nothing has changed."""
 
-_ANSWER = 5.0  # seconds; a word that is not answered by then is said again
+_ANSWER = 5.0  # seconds; a report without an answer is sent again after that
 _UNUSABLE = (400, 413, 422)
 
 
 class Away(Protocol):
-    """As much of the controller as a reporter needs."""
+    """The part of the controller's API that a reporter needs."""
 
     async def moves(self, report: MoveReport) -> None:
-        """Hands a report over. Raises ControllerAway or ControllerRefused."""
+        """Send a report. Raises ControllerAway or ControllerRefused."""
 
 
 class Reporter:
-    """`note` keeps the last word on an order until the next tick; `say` sends one at once, `insist` until it is
-    answered. Each report has all machines that there are at that place."""
+    """Sends progress to the controller. `note` keeps the last progress of an order until the next tick; `say` sends it
+    at once, `insist` until it is answered. Each report has all machines that are here at that time."""
 
     def __init__(self, cloudlet: str, controller: Away, place: ExecutionContext) -> None:
         self._cloudlet, self._controller, self._place = cloudlet, controller, place
@@ -44,22 +44,22 @@ class Reporter:
         self._told: dict[str, Platform] | None = None
 
     def ready(self) -> None:
-        """The machines can be seen: before, a report would say that there are none."""
+        """Note that the machines can be seen: an earlier report would say that there are none."""
         self._ready.set()
 
     def note(self, progress: Progress) -> None:
-        """How far an order is: the last one counts."""
+        """Note the progress of an order. The last one counts."""
         self._noted[progress.move] = progress
 
     def forget(self, move: str) -> None:
-        """What was noted is not so any more."""
+        """Drop the noted progress, as it is out of date."""
         self._noted.pop(move, None)
 
     async def say(self, progress: Progress, seconds: float = _ANSWER) -> float:
-        """Sends it by itself; returns when it was sent (the loop's time), once it was answered. Raises ControllerAway
-        or ControllerRefused."""
+        """Send this progress by itself and wait for the answer; return when it was sent (the loop's time). Raises
+        ControllerAway or ControllerRefused."""
         await self._ready.wait()
-        # A word that a machine waits for, or that its place depends on, does not wait for a driver.
+        # A report for which a machine waits, or on which its place depends, does not wait for a driver.
         waits = progress.state == "running" or progress.act == "switchover"
         machines = self._place.seen() if waits else await self._place.machines()
         sent = asyncio.get_running_loop().time()
@@ -71,7 +71,7 @@ class Reporter:
         return sent
 
     async def insist(self, progress: Progress) -> None:
-        """Sends it until it is answered."""
+        """Send this progress until it is answered."""
         backoff = Backoff(first=0.2, cap=TICK)
         while True:
             try:
@@ -89,7 +89,7 @@ class Reporter:
             await asyncio.sleep(backoff.delay())
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Work until cancelled."""
         await self._ready.wait()
         looking = asyncio.create_task(self._look())
         try:
@@ -98,7 +98,7 @@ class Reporter:
             looking.cancel()
 
     async def _look(self) -> None:
-        """What machines find here, beside all else: an image of many gigabytes is read once."""
+        """Look at the platforms at intervals, apart from all other work, as an image of many gigabytes is read once."""
         while True:
             try:
                 self._platforms = await self._place.platforms()
@@ -144,5 +144,6 @@ class Reporter:
 
 
 def _looks(machines: list[MachineState]) -> list[object]:
-    """What is news if it changes; figures of a machine that runs always do."""
+    """Return the parts of the machines whose change is news: not the figures, which always change while a machine
+    runs."""
     return [(state.name, state.condition, state.serving, state.detail) for state in machines]

@@ -1,4 +1,4 @@
-"""From the old address to the new one: what `activate`, `join` and `leave` do beyond the hypervisor."""
+"""The change from the old address to the new one: the work of `activate`, `join` and `leave` outside the hypervisor."""
 
 import asyncio
 from typing import Protocol
@@ -7,32 +7,33 @@ from agents.hypervisors.hypervisor import Hypervisor
 from controller.wire.machines import Nic
 from controller.wire.moves import Figures, Order
 
-_BLIND = 30.0  # seconds that an address lingers at most where nobody can say whether it is still used
+_BLIND = 30.0  # longest linger time in seconds where it is not known whether the address is still used
 
 
 class Switch(Protocol):
-    """Each call may be made again, also after a restart in between. Raises HypervisorError for what failed."""
+    """The change of a machine's address. Each call may be made again, also after a restart in between. Raises
+    HypervisorError for a part that failed."""
 
     async def activate(self, order: Order) -> None:
-        """After the hypervisor's `activate`: the cable of the waiting vNIC is in, the old address is announced."""
+        """Connect the waiting vNIC and announce the old address, after the hypervisor's `activate`."""
 
     async def join(self, order: Order) -> Figures:
-        """Returns when the device was seen to join; raises after its time."""
+        """Wait until the device was seen to join. Raises when its time is over."""
 
     async def leave(self, order: Order) -> None:
-        """The old address takes no new connections, lives on while there are some and for at most its linger time,
-        then is gone, and the cable of its vNIC is out."""
+        """Remove the old address and disconnect its vNIC. The address takes no new connections, and stays while it has
+        some, for at most its linger time."""
 
 
 class Plain:
-    """For machines in which nobody listens to us: cables and announcements alone. The guest does the rest by what it
-    sees of its links, and whether the device has joined is not known."""
+    """The switch for machines whose guests have no agent: only cables and announcements. The guest sees its links
+    change and does the rest. Whether the device has joined is not known."""
 
     def __init__(self, hypervisor: Hypervisor) -> None:
         self._hypervisor = hypervisor
 
     async def activate(self, order: Order) -> None:
-        """A move that keeps the address leaves the other vNIC alone."""
+        """Connect the vNICs and announce the machine. A move that keeps the address does not touch the other vNIC."""
         name = order.machine.name
         await self._hypervisor.link(name, order.serving, True)
         if _changes(order):
@@ -40,18 +41,19 @@ class Plain:
         await self._hypervisor.announce(name)
 
     async def join(self, order: Order) -> Figures:
-        """Nobody can see it."""
+        """Return no figures: a join cannot be seen here."""
         return Figures()
 
     async def leave(self, order: Order) -> None:
-        """Lingers first: for its time, but not for long, as nobody can say whether anything hangs on the address."""
+        """Wait for the linger time, but not for long, as it cannot be seen whether the address is still used. Then
+        disconnect it."""
         if order.addresses is not None and _changes(order):
             await asyncio.sleep(min(order.addresses.linger, _BLIND))
             await self._hypervisor.link(order.machine.name, order.serving, False)
 
 
 def waiting(order: Order) -> Nic:
-    """The vNIC that does not serve yet."""
+    """Return the vNIC that does not serve yet."""
     return "b" if order.serving == "a" else "a"
 
 

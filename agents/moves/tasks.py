@@ -1,4 +1,4 @@
-"""Ending what somebody else's code is busy with."""
+"""The end of tasks that run code of drivers."""
 
 import asyncio
 import logging
@@ -7,11 +7,11 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 PATIENCE = 5.0
-"""Seconds for a call of a driver to end once it is cancelled; a deaf one is left behind."""
+"""Seconds for a call of a driver to end once it is cancelled. A call that takes longer is left behind."""
 
 
 async def end(task: "asyncio.Task[Any]") -> None:
-    """Returns when it has ended, or does not listen."""
+    """Cancel the task. Return when it has ended, or when it does not end in time."""
     task.cancel()
     _, deaf = await asyncio.wait({task}, timeout=PATIENCE)
     if deaf:

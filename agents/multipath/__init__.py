@@ -1,10 +1,10 @@
-"""Multipath TCP as the agents see and steer it: what happens between `activate` and `normal` of a move
+"""Multipath TCP as the agents see and control it: the work between `activate` and `normal` of a move
 (docs/network/multipath.md).
 
-Begin with switch.py (what is done, in which order) and join.py (how it is known that the device is there). Pure:
-options.py and segment.py (what is in a frame), handshake.py (when a subflow has joined), sockets.py (what a guest says
-of its own). packet_socket.py is the door to the wire; watch.py listens there, and watches.py keeps what listens.
-guest.py is `weft-guest`, asked through the hypervisor.
+Begin with switch.py (the actions and their order) and join.py (how the agent finds out that the device has joined).
+Pure: options.py and segment.py (the contents of a frame), handshake.py (when a subflow has joined), sockets.py (the
+guest's list of its sockets). packet_socket.py is the door to the wire; watch.py listens there, and watches.py keeps the
+listeners. guest.py is `weft-guest`, asked through the hypervisor.
 """
 
 from agents.multipath.handshake import Joined

@@ -1,4 +1,5 @@
-"""The IPv6 address that goes with an IPv4 one: a pair has one number in both plans (docs/network/ipv6.md). Pure."""
+"""The IPv6 address that belongs to an IPv4 address: a pair has the same number in both plans (docs/network/ipv6.md).
+Pure."""
 
 from ipaddress import IPv4Address, ip_network
 
@@ -7,7 +8,7 @@ from controller.wire.desired import Desired, Endpoint, Remote
 
 
 def address6(desired: Desired | None, address: Address) -> Address | None:
-    """None if its LAN, this cloudlet's or one that shares a pool with it, has no IPv6 or is not known here."""
+    """Return that address. None if its LAN has no IPv6, or is neither this cloudlet's nor shares a pool with it."""
     if desired is None or not isinstance(address, IPv4Address):
         return None
     for endpoint in desired.endpoints:

@@ -1,8 +1,9 @@
-"""When a subflow has joined: the four packets of RFC 8684, section 3.2, seen by somebody in between. Pure.
+"""Recognises a joined subflow by the four packets of RFC 8684, section 3.2, as an observer between the hosts sees them.
+Pure.
 
-The initiator's SYN, the other's SYN/ACK and the initiator's ACK carry MP_JOIN. With the ACK the other one knows the
-initiator by its HMAC; that it was content with it, only its answer tells: a further acknowledgment, or a reset. Before
-that answer the initiator may not send data, so only then is there a path.
+The initiator's SYN, the acceptor's SYN/ACK and the initiator's ACK carry MP_JOIN. With the ACK the acceptor gets the
+initiator's HMAC. Only the acceptor's next packet shows whether it accepts the HMAC: an acknowledgment, or a reset. The
+initiator may not send data before that acknowledgment, so the path exists only from then on.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from enum import Enum
 from agents.multipath.options import Join
 from agents.multipath.segment import ACK, FIN, RST, SYN, Address, End, Segment
 
-_MOST = 1024  # handshakes begun at a time; an address that gets more is under attack, and the oldest go
+_MOST = 1024  # open handshakes; an address that gets more is under attack, and the oldest are dropped
 _SEQUENCES = 1 << 32
 
 
@@ -23,8 +24,8 @@ class _At(Enum):
 
 @dataclass(frozen=True)
 class Joined:
-    """A subflow of a connection that was there before. `initiator` is who asked for it, `token` the connection's at the
-    one who was asked; `backup` if either side wants it as such."""
+    """A subflow that was added to an existing connection. `initiator` asked for it; `token` is the connection's token
+    at the acceptor; `backup`: either side wants it as a backup."""
 
     initiator: End
     acceptor: End
@@ -37,12 +38,12 @@ class _Handshake:
     at: _At
     token: int
     backup: bool
-    sequence: int  # the initiator's first
-    answer: int = 0  # the acceptor's first
+    sequence: int  # the initiator's first sequence number
+    answer: int = 0  # the acceptor's first sequence number
 
 
 class Handshakes:
-    """Those between `address` and `peer`, whoever begins; `peer` None is anybody."""
+    """The handshakes between `address` and `peer`, whichever begins; `peer` None: any address."""
 
     def __init__(self, address: Address, peer: Address | None = None) -> None:
         self._address, self._peer = address, peer
@@ -50,11 +51,11 @@ class Handshakes:
 
     @property
     def begun(self) -> int:
-        """How many are under way."""
+        """Number of handshakes that have begun and are not complete."""
         return len(self._begun)
 
     def see(self, segment: Segment) -> Joined | None:
-        """Takes the next segment, in the order seen; says if a subflow is complete with it."""
+        """Take in the next segment, in the order seen. Return the subflow that it completes, or None."""
         if not self._concerned(segment.source.address, segment.target.address):
             return None
         forth, back = (segment.source, segment.target), (segment.target, segment.source)
@@ -73,7 +74,7 @@ class Handshakes:
         if begun is None or begun.at is not _At.CONFIRMED or not segment.flags & ACK:
             return None
         if (segment.acknowledgment - begun.sequence - 1) % _SEQUENCES >= _SEQUENCES // 2:
-            return None  # from before the handshake
+            return None  # an acknowledgment from before the handshake
         del self._begun[back]
         return Joined(*back, token=begun.token, backup=begun.backup)
 

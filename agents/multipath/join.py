@@ -1,4 +1,4 @@
-"""Whether the device has joined: what was seen on the wire, or else the guest's word."""
+"""Finds out whether the device has joined: by packets on the wire, or else by the guest's list of sockets."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,17 +12,17 @@ from controller.wire.moves import Figures
 
 _LOOK = 0.5  # seconds between questions to the guest
 _SETTLE = 5.0  # seconds that other connections have to join after the first one
-_ANNOUNCE = (5.0, 15.0)  # seconds after which an address that nobody has joined is announced anew
-_IDLE = 3  # looks in a row without a connection that could join, after which there is nobody to wait for
+_ANNOUNCE = (5.0, 15.0)  # seconds after which an address without a join is announced again
+_IDLE = 3  # looks in a row without a connection that could join, after which nothing is waited for
 
 
 class NotJoined(HypervisorError):  # noqa: N818 - an answer
-    """The device has not joined the new address in time. The text says what was seen instead."""
+    """Raised when the device has not joined the new address in time. The text says what was seen instead."""
 
 
 class Join:
-    """Of a new address, by those that have connections to an old one: the VM has one of each in either family, the
-    IPv4 ones first. Without a `watch` only the guest is asked."""
+    """The join of a new address by the connections to an old one. The VM has one of each in either family; the IPv4
+    ones come first. Without a `watch` only the guest is asked."""
 
     def __init__(self, guest: Guest, watch: Several | None, old: tuple[Address, ...], new: tuple[Address, ...]) -> None:
         self._guest, self._watch, self._old, self._new = guest, watch, old, new
@@ -31,10 +31,10 @@ class Join:
     async def seen(
         self, seconds: float, prepare: Callable[[], Awaitable[None]], announce: Callable[[], Awaitable[None]]
     ) -> Figures:
-        """Waits for the first connection to join, then a little for the others. Also returns, without paths, if
-        there is no connection that could. `prepare` sees to it that the new address is there: it may have been asked
-        for before, but not have worked. `announce` says it again, since a device that could not connect when it heard
-        of it does not try again. Raises NotJoined."""
+        """Wait for the first connection to join, then a little for the others. Return without paths if no connection
+        could join. `prepare` makes sure that the new address is there: an earlier attempt may have failed. `announce`
+        announces the address again, since a device that could not connect after the first announcement does not try
+        again. Raises NotJoined."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         looks = [asyncio.ensure_future(self._watched(self._watch))] if self._watch is not None else []
@@ -58,7 +58,8 @@ class Join:
         return 1
 
     async def _told(self, prepare: Callable[[], Awaitable[None]], announce: Callable[[], Awaitable[None]]) -> int:
-        """How many connections have joined by the guest's word; 0 if there is none that could, and was none before."""
+        """Return how many connections have joined, as the guest says; 0 if none could join at several looks in a
+        row."""
         loop = asyncio.get_running_loop()
         prepared, idle, due = False, 0, [loop.time() + seconds for seconds in _ANNOUNCE]
         while True:
@@ -83,14 +84,14 @@ class Join:
 
     async def _again(self, announce: Callable[[], Awaitable[None]]) -> None:
         if self._watch is not None and self._watch.begun:
-            return  # somebody is at it
+            return  # a handshake is under way
         try:
             await announce()
         except HypervisorError as error:
             self._trouble = str(error)
 
     async def _settled(self) -> int:
-        """Returns when no connection is left behind, or time is up; how many have joined."""
+        """Wait until every connection has joined, or the time is over. Return how many have joined."""
         count = 1
         try:
             async with asyncio.timeout(_SETTLE):
@@ -104,7 +105,7 @@ class Join:
             return count
 
     async def _why(self, seconds: float) -> str:
-        """For people: what was seen instead."""
+        """Return a text for users: what was seen instead of a join."""
         begun = self._watch.begun if self._watch is not None else 0
         wire = f"{begun} began to, and did not finish" if begun else "nobody asked to"
         parts = [f"{self._new[0]} was not joined in {seconds:g} s: {wire if self._watch else 'the LAN is not watched'}"]

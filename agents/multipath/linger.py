@@ -1,4 +1,4 @@
-"""How long the old address lives on: until nothing hangs on it, by the guest's word, and not beyond its time."""
+"""The linger time of the old address: it stays until the guest says that no connection uses it, with a time limit."""
 
 import asyncio
 from itertools import chain, repeat
@@ -8,13 +8,14 @@ from agents.multipath.guest import Guest
 from agents.multipath.segment import Address
 from agents.multipath.sockets import bound, plain
 
-_LOOKS = (0.5, 1.0, 2.0, 5.0)  # seconds between looks; the last one from then on, as each is a process in the guest
+_LOOKS = (0.5, 1.0, 2.0, 5.0)  # seconds between looks; the last one repeats, as each look is a process in the guest
 _IDLE = 2  # looks in a row without a connection: one may have been about to begin at the first
 
 
 async def linger(guest: Guest, old: tuple[Address, ...], new: tuple[Address, ...], seconds: float) -> int | None:
-    """Returns once no connection has its only path at an old address, those without Multipath TCP among them, or after
-    `seconds`; how many still have. None: the guest does not say, which is waited for as for a connection."""
+    """Wait until no connection has its only path at an old address, including connections without Multipath TCP, or
+    until `seconds` are over. Return how many still have. None: the guest does not answer, which counts as if a
+    connection were left."""
     loop = asyncio.get_running_loop()
     until, idle = loop.time() + seconds, 0
     for pause in chain(_LOOKS, repeat(_LOOKS[-1])):

@@ -1,4 +1,5 @@
-"""The agent's own: one for all hypervisors and moves, so that what was seen at `activate` is there at `join`."""
+"""The agent's Multipath TCP: one object for all hypervisors and moves, so that `join` has what was seen since
+`activate`."""
 
 from collections.abc import Callable
 
@@ -9,9 +10,10 @@ from agents.multipath.watches import Watches
 
 
 class Multipath:
-    """`device` gives the interface of an endpoint's LAN, None if there is none here; `greet` is called with an endpoint
-    to which a machine has moved; `seconds` is how long a device may take to join; `address6` gives the IPv6 address
-    that goes with another one, None if there is none; `home` says whether an address is of an endpoint's own LAN."""
+    """Multipath TCP of one cloudlet. `device` returns the interface of an endpoint's LAN, None if there is none here.
+    `greet` is called with an endpoint to which a machine has moved. `seconds` is how long a device may take to join.
+    `address6` returns the IPv6 address that belongs to another one, None if there is none. `home` returns whether an
+    address is of an endpoint's own LAN."""
 
     def __init__(
         self,
@@ -24,9 +26,9 @@ class Multipath:
         self._watches, self._greet, self._home, self._seconds = Watches(device, address6), greet, home, seconds
 
     def switch(self, hypervisor: Hypervisor) -> GuestSwitch:
-        """For machines of that hypervisor in whose guests `weft-guest` is."""
+        """Return the switch for machines of that hypervisor whose guests run `weft-guest`."""
         return GuestSwitch(hypervisor, self._watches, self._greet, self._home, self._seconds)
 
     def close(self) -> None:
-        """Looks at nothing any more. Machines stay as they are."""
+        """End all watches. Machines stay as they are."""
         self._watches.close()

@@ -1,7 +1,7 @@
 """Multipath TCP's options in a TCP header (RFC 8684, section 3; numbers in section 8). Pure.
 
-Tokens, randoms and addresses are what the option says; HMACs and keys are left where they are, as nobody here can
-check them without the keys of the connection.
+Tokens, randoms and addresses are read from the option. HMACs and keys are skipped, as nobody here can check them
+without the keys of the connection.
 """
 
 import struct
@@ -11,18 +11,18 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
 
 KIND = 30
-"""TCP's option kind of all of them."""
+"""The TCP option kind of all Multipath TCP options."""
 
 _CAPABLE, _JOIN, _DSS, _ADD, _REMOVE, _PRIO = range(6)
 
 
 class OptionError(ValueError):
-    """The options contradict themselves: one is cut short, or has a length that it cannot have."""
+    """Raised when options contradict themselves: one is cut short, or has an impossible length."""
 
 
 @dataclass(frozen=True)
 class Capable:
-    """MP_CAPABLE (3.1): a first subflow is being made, or was. `keys` is how many of the two keys are told."""
+    """MP_CAPABLE (3.1): a first subflow is being made, or was. `keys` is how many of the two keys the option has."""
 
     version: int
     keys: int
@@ -30,8 +30,8 @@ class Capable:
 
 @dataclass(frozen=True)
 class Join:
-    """MP_JOIN (3.2): a further subflow. `phase` is which of the three packets that carry it; `token` is in the first
-    only, `random` in the first two; `address_id` and `backup` in the first two."""
+    """MP_JOIN (3.2): a further subflow. `phase` says which of its three packets this is. `token` is in the first packet
+    only; `random`, `address_id` and `backup` are in the first two."""
 
     phase: Literal["syn", "synack", "ack"]
     address_id: int | None = None
@@ -51,7 +51,7 @@ class Data:
 
 @dataclass(frozen=True)
 class AddAddress:
-    """ADD_ADDR (3.4.1): the sender has this address too; an `echo` confirms that it was heard."""
+    """ADD_ADDR (3.4.1): the sender has this address too; an `echo` confirms that the option has arrived."""
 
     address_id: int
     address: IPv4Address | IPv6Address
@@ -75,15 +75,15 @@ class Priority:
 
 @dataclass(frozen=True)
 class Other:
-    """MP_FAIL, MP_FASTCLOSE, MP_TCPRST, and what is not known yet, by the number of its subtype."""
+    """MP_FAIL, MP_FASTCLOSE, MP_TCPRST, and unknown options, by the number of the subtype."""
 
     subtype: int
 
 
 Option = Capable | Join | Data | AddAddress | RemoveAddress | Priority | Other
 
-# By length: of ADD_ADDR the octets of the address, whether there is a port, whether it is an echo (which has no HMAC);
-# of MP_CAPABLE the number of keys.
+# By the option's length. ADD_ADDR: octets of the address, whether there is a port, whether it is an echo (no HMAC).
+# MP_CAPABLE: the number of keys.
 _ADDRESSES = {
     8: (4, False, True),
     10: (4, True, True),
@@ -98,7 +98,7 @@ _KEYS = {4: 0, 12: 1, 20: 2, 22: 2, 24: 2}
 
 
 def options(field: bytes) -> Iterator[Option]:
-    """Those of a TCP header's options that are Multipath TCP's. Raises OptionError."""
+    """Yield the options of Multipath TCP in a TCP header's option field. Raises OptionError."""
     at = 0
     while at < len(field) and field[at] != 0:
         if field[at] == 1:
@@ -112,7 +112,7 @@ def options(field: bytes) -> Iterator[Option]:
 
 
 def option(data: bytes) -> Option:
-    """One option with its kind and length. Raises OptionError."""
+    """Return one option, given with its kind and length. Raises OptionError."""
     length = len(data)
     if length < 3 or data[0] != KIND or data[1] != length:
         raise OptionError(f"{length} octets are no option of kind {KIND}")

@@ -1,7 +1,7 @@
-"""What passes a LAN's bridge to or from one address, as far as a handshake can be in it: the kernel sorts out the rest.
+"""The frames on a LAN's bridge to or from one address that may be part of a handshake; the kernel filters out the rest.
 
-Short packets only (no data to speak of): the subflows that are looked for begin with some, and a bridge forwards
-gigabits of others.
+Only short packets (with hardly any data) pass: every subflow begins with some, and a bridge forwards gigabits of
+others.
 """
 
 import socket
@@ -17,7 +17,8 @@ _LONGEST = 160  # octets of a frame; headers with all of TCP's options are 134
 
 
 def program(address: Address) -> list[Step]:
-    """The filter: TCP from or to that address, in a frame without a tag. (The kernel has taken a tag off by then.)"""
+    """Return the filter: TCP from or to that address, in a frame without a tag. (The kernel has removed a tag
+    before.)"""
     kind, protocol, source, target = (0x0800, 23, 26, 30) if address.version == 4 else (0x86DD, 20, 22, 38)
     words = struct.unpack(f"!{len(address.packed) // 4}I", address.packed)
     ends = [[(WORD, start + 4 * i, word) for i, word in enumerate(words)] for start in (source, target)]
@@ -36,13 +37,13 @@ def program(address: Address) -> list[Step]:
 
 
 def attach(on: socket.socket, address: Address) -> None:
-    """From now on the socket gets nothing else. Raises OSError."""
+    """Limit the socket to these frames, from now on. Raises OSError."""
     bpf.attach(on, program(address))
 
 
 def packet_socket(device: str, address: Address) -> socket.socket:
-    """A socket that gets those frames from now on. Promiscuous, or a bridge would keep to itself what it forwards.
-    Raises OSError."""
+    """Return a socket that receives those frames from now on. It is promiscuous: a bridge does not pass on forwarded
+    frames otherwise. Raises OSError."""
     found = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     try:
         attach(found, address)

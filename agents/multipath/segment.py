@@ -8,7 +8,7 @@ from agents.multipath.options import Option, OptionError, options
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 
-_TAGS = (0x8100, 0x88A8, 0x9100)  # IEEE 802.1Q, 802.1ad, and what came before it
+_TAGS = (0x8100, 0x88A8, 0x9100)  # IEEE 802.1Q, 802.1ad, and its predecessor
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _TCP = 6
 _CHAINED = (0, 43, 60)  # hop-by-hop options, routing, destination options: all have their length in eights of octets
@@ -17,7 +17,7 @@ Address = IPv4Address | IPv6Address
 
 
 class SegmentError(ValueError):
-    """No TCP segment, or not a whole header of one. The text says why."""
+    """Raised for a frame that has no TCP segment, or only a part of its header. The text says why."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class End:
 
 @dataclass(frozen=True)
 class Segment:
-    """`flags` as in the header (`SYN`, `ACK`, …); `options` are those of Multipath TCP."""
+    """The header of a segment. `flags` as in the header (`SYN`, `ACK`, …); `options` are those of Multipath TCP."""
 
     source: End
     target: End
@@ -41,7 +41,7 @@ class Segment:
 
 
 def segment(frame: bytes) -> Segment:
-    """Reads an Ethernet frame, which may end after TCP's header. Raises SegmentError."""
+    """Read an Ethernet frame, which may end after TCP's header. Raises SegmentError."""
     try:
         return _ethernet(frame)
     except (struct.error, IndexError):

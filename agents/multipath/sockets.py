@@ -1,6 +1,6 @@
-"""A guest's own word on its connections: what `ss` prints of TCP sockets that are subflows. Pure.
+"""The guest's list of its connections: the output of `ss` for TCP sockets that are subflows. Pure.
 
-The guest may print what it likes instead, so each line is split once, and looked at in a fixed number of places.
+The guest may print anything instead, so each line is split once, and only a fixed number of its words is read.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,20 +14,20 @@ COMMAND = (
     "-HOtni",
     *(word for name in ("established", "close-wait", "fin-wait-1", "last-ack") for word in ("state", name)),
 )
-"""Prints what `sockets` reads: one line each, with numbers (iproute2). All in which the guest may still have something
-to say: a connection that one side has closed is not over until that has arrived."""
+"""The command whose output `sockets` reads: one line for each socket, with numbers (iproute2). It lists all states in
+which the guest may have data to send: a connection that one side has closed is not over until that has arrived."""
 
 LONGEST = 4096
-"""Characters of a line that are looked at. `ss` prints at most some 1,500."""
+"""Characters of a line that are read. `ss` prints at most some 1,500."""
 
-_DIGITS = 10  # of a queue's length, a port, a token
+_DIGITS = 10  # most digits of a queue's length, a port, a token
 _ADDRESS = 64  # characters: brackets, an IPv6 address, a device
 
 
 @dataclass(frozen=True)
 class Socket:
-    """One that is not over. `token` is its Multipath TCP connection's in the guest, None without; `joined` if it was
-    added to the connection and its handshake is over."""
+    """A socket that is not closed. `token` is that of its Multipath TCP connection in the guest, None without one.
+    `joined`: it was added to the connection, and its handshake is complete."""
 
     local: Address
     peer: Address
@@ -36,7 +36,7 @@ class Socket:
 
 
 def sockets(text: str) -> list[Socket]:
-    """What cannot be read is left out."""
+    """Return the sockets in the output of `COMMAND`. Lines that cannot be read are left out."""
     found = []
     for line in text.splitlines():
         words = line[:LONGEST].split()
@@ -49,24 +49,24 @@ def sockets(text: str) -> list[Socket]:
 
 
 def joined(found: Iterable[Socket], new: Collection[Address]) -> frozenset[int]:
-    """The connections that have a path to a new address beside the one they began with."""
+    """Return the connections that have a path to a new address, added after the one with which they began."""
     return frozenset(s.token for s in found if s.token is not None and s.joined and s.local in new)
 
 
 def bound(found: Iterable[Socket], old: Collection[Address], new: Collection[Address]) -> frozenset[int]:
-    """The connections that have no path but to an old address."""
+    """Return the connections that have a path to an old address, and none to a new one."""
     found = tuple(found)
     there = {s.token for s in found if s.local in new}
     return frozenset(s.token for s in found if s.token is not None and s.local in old) - there
 
 
 def plain(found: Iterable[Socket], old: Collection[Address]) -> int:
-    """How many TCP connections without Multipath TCP hang on an old address."""
+    """Return how many TCP connections without Multipath TCP use an old address."""
     return sum(s.token is None and s.local in old for s in found)
 
 
 def _ends(words: list[str]) -> tuple[Address, Address] | None:
-    """The local address and the peer's; None if the line is not about a socket."""
+    """Return the local address and the peer's; None if the line is not about a socket."""
     at = 0 if words and _number(words[0]) else 1  # some versions print the state first
     if len(words) < at + 4 or not (_number(words[at]) and _number(words[at + 1])):
         return None
@@ -80,8 +80,8 @@ def _ends(words: list[str]) -> tuple[Address, Address] | None:
 
 
 def _subflow(words: list[str]) -> tuple[frozenset[str], int | None]:
-    """The flags of a subflow and its connection's token in this guest; none of a plain socket. They are printed as
-    `tcp-ulp-mptcp flags:FLAGS token:PEER(id:N)/OWN(id:N)`."""
+    """Return the flags of a subflow and its connection's token in this guest; no flags and None for a plain socket.
+    `ss` prints them as `tcp-ulp-mptcp flags:FLAGS token:PEER(id:N)/OWN(id:N)`."""
     try:
         at = words.index("tcp-ulp-mptcp")
         flags, tokens = words[at + 1], words[at + 2]
@@ -101,7 +101,7 @@ def _number(text: str) -> bool:
 
 
 def _address(text: str) -> Address:
-    """Without brackets and device; an IPv4 address in IPv6 form is the former."""
+    """Return the address without brackets and device. An IPv4 address in IPv6 form becomes an IPv4 address."""
     if len(text) > _ADDRESS:
         raise ValueError("longer than an address")
     address = ip_address(text.strip("[]").partition("%")[0].rstrip("]"))

@@ -1,7 +1,7 @@
-"""From the old address to the new one, with the guest's help (docs/network/multipath.md has the sequence).
+"""The change from the old address to the new one, with the guest's help (docs/network/multipath.md has the sequence).
 
-Every call looks first and may be made again: a restart of the agent costs what was seen on the wire, so that then the
-guest's word counts.
+Every call first looks at the present state and may be made again. After a restart of the agent the packets seen before
+are forgotten, and the guest's list of sockets counts instead.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from controller.wire.moves import Figures, Order
 
 log = logging.getLogger(__name__)
 
-_AGAIN = (0.1, 0.2, 0.3, 0.4)  # seconds between announcements of an address that stays: a second in all
+_AGAIN = (0.1, 0.2, 0.3, 0.4)  # seconds between announcements of an address that is kept: one second in total
 _LEASE = 20.0  # seconds for the waiting vNIC to get its address
 
 
 @dataclass(frozen=True)
 class _Change:
-    """What changes in a move that does not keep the address."""
+    """The addresses and the linger time of a move that does not keep the address."""
 
     old: Address
     new: Address
@@ -43,8 +43,8 @@ class _Change:
 
 
 class GuestSwitch:
-    """Of one hypervisor. `greet` tells a LAN's router of somebody new; `home` says whether an address is of an
-    endpoint's own LAN; `seconds` is how long a device may take to join."""
+    """The switch for machines of one hypervisor. `greet` tells a LAN's router of a new machine; `home` returns whether
+    an address is of an endpoint's own LAN; `seconds` is how long a device may take to join."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class GuestSwitch:
         self._home, self._seconds = home, seconds
 
     async def activate(self, order: Order) -> None:
-        """The old address is announced, and the waiting vNIC gets the new one, while the guest holds the old one; in a
-        move that keeps its address it is announced a few times within the first second. Raises HypervisorError, also if
-        it is another address."""
+        """Announce the old address, and let the waiting vNIC get the new one while the guest holds the old one. In a
+        move that keeps the address, announce it a few times within the first second. Raises HypervisorError, also if
+        the vNIC gets another address."""
         name, change = order.machine.name, _Change.of(order)
         await self._hypervisor.link(name, order.serving, True)
         await self._hypervisor.announce(name)
@@ -72,7 +72,7 @@ class GuestSwitch:
         await self._up(order, change.new)
 
     async def join(self, order: Order) -> Figures:
-        """How long it took, and how many connections joined. Raises NotJoined."""
+        """Return how long the join took, and how many connections joined. Raises NotJoined."""
         change = _Change.of(order)
         if change is None:
             return Figures()
@@ -84,8 +84,8 @@ class GuestSwitch:
         return figures
 
     async def leave(self, order: Order) -> None:
-        """The old address is spare, lingers for as long as something hangs on it and at most for its time, and is gone.
-        Raises HypervisorError, also if the new one is not there."""
+        """Make the old address a backup, let it linger while connections use it and at most for its time, then remove
+        it. Raises HypervisorError, also if the new address is not there."""
         change = _Change.of(order)
         if change is None:
             return
@@ -106,8 +106,8 @@ class GuestSwitch:
             await self._hypervisor.announce(name)
 
     async def _kept(self, order: Order) -> None:
-        """Away from its LAN the address is held by the guest, as nobody renews its lease; back there it is leased as
-        ever. A guest that does not answer runs all the same."""
+        """Let the guest hold the address away from its LAN, as nobody renews its lease there; back at its LAN, lease it
+        as usual. A guest that does not answer runs on all the same."""
         if order.addresses is None:
             return
         guest, old = Guest(self._hypervisor, order.machine.name), order.addresses.old
@@ -125,7 +125,7 @@ class GuestSwitch:
         await self._hypervisor.link(name, nic, True)
         if await guest.up(nic, _LEASE) == new:
             return
-        # What it had from a cloudlet where it was not joined: this one is to be asked anew.
+        # It has an address from a cloudlet where no device joined it: ask for one here.
         await guest.retire(nic)
         await self._hypervisor.link(name, nic, False)
         await self._hypervisor.link(name, nic, True)
@@ -134,5 +134,5 @@ class GuestSwitch:
 
 
 def waiting(order: Order) -> Nic:
-    """The vNIC that does not serve yet."""
+    """Return the vNIC that does not serve yet."""
     return "b" if order.serving == "a" else "a"

@@ -1,4 +1,4 @@
-"""The agent's look at the wire: from when it is made until it is closed, whoever joins one address is noted."""
+"""The agent's watch on the wire: it notes every join of one address, from its creation until it is closed."""
 
 import asyncio
 import socket
@@ -10,13 +10,13 @@ from agents.multipath.packet_socket import packet_socket
 from agents.multipath.segment import Address, SegmentError, segment
 
 _FRAME = 2048
-_AT_ONCE = 64  # frames taken before others have their turn
+_AT_ONCE = 64  # frames to read before other tasks run
 _MOST = 1024  # joins that are remembered; the first ones decide
 
 
 class Watch:
-    """Subflows that join `address` from `peer` (None: from anybody), seen on `device`. Made in a running event loop.
-    Raises OSError if that device cannot be listened to."""
+    """Subflows that join `address` from `peer` (None: from any address), seen on `device`. Create it in a running event
+    loop. Raises OSError if the device cannot be watched."""
 
     def __init__(
         self,
@@ -34,21 +34,21 @@ class Watch:
 
     @property
     def joined(self) -> tuple[Joined, ...]:
-        """In the order in which they were complete."""
+        """The subflows that joined, in the order in which they were complete."""
         return tuple(self._joined)
 
     @property
     def begun(self) -> int:
-        """How many handshakes have begun, and are not over."""
+        """Number of handshakes that have begun and are not over."""
         return self._handshakes.begun
 
     async def wait(self) -> Joined:
-        """The first of them, which may have been there already."""
+        """Wait for the first subflow that joins, and return it; it may have joined already."""
         await self._news.wait()
         return self._joined[0]
 
     def close(self) -> None:
-        """Looks no more. Closing twice is no error."""
+        """End the watch. Closing twice is no error."""
         if self._socket.fileno() >= 0:
             self._loop.remove_reader(self._socket)
             self._socket.close()

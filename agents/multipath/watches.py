@@ -1,5 +1,5 @@
-"""Watches of the moves under way at this cloudlet. They begin before the new address is told to anybody, so that no
-join is missed, and last until it was seen."""
+"""The watches of the moves under way at this cloudlet. A watch begins before anybody hears of the new address, so that
+it misses no join, and lasts until a join was seen."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Several:
-    """Watches of one machine's addresses, one in each family, as if they were one."""
+    """The watches of one machine's addresses, one in each family, used like one watch."""
 
     def __init__(self, watches: Sequence[Watch]) -> None:
         self._watches = watches
@@ -29,7 +29,7 @@ class Several:
         return sum(watch.begun for watch in self._watches)
 
     async def wait(self) -> Joined:
-        """The first that joins any of them."""
+        """Wait for the first subflow that joins any of the addresses, and return it."""
         waiting = [asyncio.ensure_future(watch.wait()) for watch in self._watches]
         try:
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -44,20 +44,20 @@ class Several:
 
 
 class Watches:
-    """`device` gives the interface of an endpoint's LAN, None if there is none; `address6` the IPv6 address that goes
-    with another, None likewise."""
+    """All watches. `device` returns the interface of an endpoint's LAN, None if there is none; `address6` returns the
+    IPv6 address that belongs to another one, None if there is none."""
 
     def __init__(self, device: Callable[[str], str | None], address6: Callable[[Address], Address | None]) -> None:
         self._device, self._address6 = device, address6
         self._open: dict[str, tuple[str, Several]] = {}  # by machine: the move, and its watch
 
     def both(self, address: Address) -> tuple[Address, ...]:
-        """The address, and that of the other family if there is one."""
+        """Return the address, and that of the other family if there is one."""
         other = self._address6(address)
         return (address,) if other is None else (address, other)
 
     def of(self, order: Order) -> Several | None:
-        """The move's, begun now unless it was before. None where the wire cannot be watched."""
+        """Return the watch of the move, and begin it if there is none. None where the wire cannot be watched."""
         move, watch = self._open.get(order.machine.name, ("", None))
         if watch is not None and move == order.move:
             return watch
@@ -86,13 +86,13 @@ class Watches:
         return found
 
     def end(self, order: Order) -> None:
-        """Nobody looks any more for the machine's sake."""
+        """End the watch for the machine."""
         _, watch = self._open.pop(order.machine.name, ("", None))
         if watch is not None:
             watch.close()
 
     def close(self) -> None:
-        """Ends all of them."""
+        """End all watches."""
         for _, watch in self._open.values():
             watch.close()
         self._open.clear()

@@ -1,8 +1,9 @@
-"""Round trips to other cloudlets (Teka, "Possible neighbour database"): whom the controller names is probed from VTEP
-to VTEP, in the underlay and outside every tunnel, and what was found is reported in batches.
+"""Round trips to other cloudlets (Teka, "Possible neighbour database"). The agent probes the cloudlets that the
+controller names, from VTEP to VTEP, in the underlay and outside every tunnel, and reports the results in batches.
 
-Pure: `schedule` (who is next, and when), `samples` (what a round says), `buffer` (what waits for the controller).
-Doors to the network: `icmp`, `stamp` (UDP, both ends), `tcp`. `prober` goes the rounds, `reporter` tells.
+Pure: `schedule` (who is next, and when), `samples` (the statistics of a round), `buffer` (rounds that wait for the
+controller). With network access: `icmp`, `stamp` (UDP, both ends), `tcp`. `prober` makes the rounds, `reporter`
+reports.
 """
 
 from agents.neighbours.neighbours import Neighbours

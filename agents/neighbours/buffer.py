@@ -1,5 +1,5 @@
-"""Rounds on their way to the controller. In memory: what an agent that ends has not reported is lost, and the next
-probes make up for it within an interval. Pure."""
+"""Rounds on their way to the controller. They stay in memory: an agent that ends loses what it has not reported, and
+the next probes replace that within an interval. Pure."""
 
 from collections import deque
 from itertools import islice
@@ -8,14 +8,14 @@ from agents.neighbours.samples import Round
 from controller.wire.neighbours import Measurement
 
 MOST = 10_000
-"""Rounds that are kept while the controller is away: eight hours with 20 neighbours, ten minutes with 1,000."""
+"""Most rounds that are kept while the controller is away: eight hours with 20 neighbours, ten minutes with 1,000."""
 
 BATCH = 1000
-"""Rounds in one report."""
+"""Most rounds in one report."""
 
 
 class Buffer:
-    """Rounds in the order of their numbers. Beyond `most` the oldest go, and are counted in `dropped`."""
+    """Rounds in the order of their numbers. Beyond `most` the oldest are dropped, and counted in `dropped`."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -27,7 +27,7 @@ class Buffer:
         return len(self._rounds)
 
     def add(self, neighbour: str, at: float, round: Round) -> None:
-        """Keeps a round that ended at that time (monotonic)."""
+        """Keep a round that ended at that time (monotonic)."""
         self._rounds.append((self._number, neighbour, at, round))
         self._number += 1
         if len(self._rounds) > self._most:
@@ -35,7 +35,7 @@ class Buffer:
             self.dropped += 1
 
     def batch(self, now: float, most: int = BATCH) -> list[Measurement]:
-        """The oldest rounds, as they are reported. They stay here."""
+        """Return the oldest rounds in the form of the report. They stay in the buffer."""
         return [
             Measurement(
                 number=number,
@@ -53,7 +53,7 @@ class Buffer:
         ]
 
     def acknowledge(self, number: int, *, refused: bool = False) -> None:
-        """All up to that number are the controller's, or it will never take them."""
+        """Remove all rounds up to that number: the controller has them, or with `refused` will never take them."""
         while self._rounds and self._rounds[0][0] <= number:
             self._rounds.popleft()
             self.dropped += refused

@@ -1,5 +1,5 @@
-"""When a packet went and when it came. The kernel's own word on the latter leaves out how long the event loop took to
-look; it is told in real time, which may be set meanwhile, so the monotonic clock has to agree."""
+"""The times at which a packet was sent and arrived. The kernel's time of arrival leaves out how long the event loop
+took to look. It is in real time, which may be set meanwhile, so the monotonic clock has to agree."""
 
 import socket
 import struct
@@ -11,7 +11,7 @@ SO_TIMESTAMPNS = 35  # linux/socket.h; the control message has the same number
 _TIMESPEC = struct.Struct("@qq")
 
 AT_ONCE = 100
-"""Packets that are read before others in the event loop have their turn."""
+"""Packets that are read before other callbacks of the event loop have their turn."""
 
 Ancillary = Iterable[tuple[int, int, bytes]]
 ROOM = socket.CMSG_SPACE(_TIMESPEC.size) + socket.CMSG_SPACE(4)
@@ -27,12 +27,12 @@ class Moment:
 
 
 def now() -> Moment:
-    """This moment."""
+    """Return this moment."""
     return Moment(time.monotonic(), time.time())
 
 
 def arrival(ancillary: Ancillary) -> Moment:
-    """When a packet came in that is being read now: by the kernel, where it says so."""
+    """Return when the packet that is being read came in: by the kernel, where it gives the time."""
     here = now()
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS) and len(data) >= _TIMESPEC.size:
@@ -43,8 +43,8 @@ def arrival(ancillary: Ancillary) -> Moment:
 
 
 def milliseconds(sent: Moment, came: Moment, read: Moment) -> float:
-    """How long an answer took that was `read` after it `came`. Where the clock was set in between, so that it seems to
-    have come before it was asked for or after it was read, it counts as read at once."""
+    """Return how long an answer took that was `read` after it `came`. If the clock was set in between, so that the
+    answer seems to have come before the question or after it was read, the time of reading counts."""
     elapsed = came.monotonic - sent.monotonic
     if not 0 < elapsed <= read.monotonic - sent.monotonic:
         elapsed = read.monotonic - sent.monotonic
@@ -52,7 +52,8 @@ def milliseconds(sent: Moment, came: Moment, read: Moment) -> float:
 
 
 def stamped(kind: socket.SocketKind, protocol: int, address: tuple[str, int]) -> socket.socket:
-    """A socket that is bound there, does not block, and tells when packets came. Raises OSError."""
+    """Return a socket that is bound there, does not block, and gives the times at which packets came. Raises
+    OSError."""
     made = socket.socket(socket.AF_INET, kind, protocol)
     try:
         made.setblocking(False)

@@ -1,5 +1,5 @@
-"""ICMP echo (RFC 792) over a raw socket, which the agent may have as root; answers are told apart by identifier, number
-and a few random bytes, for a raw socket hears the answers to everybody's pings."""
+"""ICMP echo (RFC 792) over a raw socket, which the agent may open as root. Identifier, number and a few random bytes
+tell answers apart, because a raw socket receives the answers to everybody's pings."""
 
 import asyncio
 import secrets
@@ -16,11 +16,11 @@ _SOL_RAW, _ICMP_FILTER = 255, 1
 _HEADER = struct.Struct("!BBHHH")
 SECRET = 16
 PADDING = 24
-"""With these an echo is as long as ping's: 64 bytes and the IP header."""
+"""With these two an echo is as long as ping's: 64 bytes and the IP header."""
 
 
 def checksum(data: bytes) -> int:
-    """The Internet checksum (RFC 1071)."""
+    """Return the Internet checksum (RFC 1071)."""
     padded = data + b"\0" * (len(data) % 2)
     total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total >> 16:
@@ -29,7 +29,7 @@ def checksum(data: bytes) -> int:
 
 
 class Icmp:
-    """Echoes from one address. Raises OSError if it is not this machine's, or sockets like this are not allowed."""
+    """Echoes from one address. Raises OSError if the address is not this machine's, or raw sockets are not allowed."""
 
     method: Method = "icmp"
 
@@ -41,12 +41,12 @@ class Icmp:
         asyncio.get_running_loop().add_reader(self._socket, self._read)
 
     def close(self) -> None:
-        """Ends it; whoever waits, waits until his time is over."""
+        """Close the socket. A call that waits goes on until its time is over."""
         asyncio.get_running_loop().remove_reader(self._socket)
         self._socket.close()
 
     async def round_trip(self, address: str, seconds: float) -> float | None:
-        """Milliseconds; None if nothing came back in time."""
+        """Return the round trip in milliseconds, or None if no answer came in time."""
         number, _ = self._waiting.ask(address)
         with suppress(OSError):  # no route, or a packet filter of this machine
             self._socket.sendto(self._request(number), (address, 0))

@@ -1,4 +1,4 @@
-"""Goes the rounds: several echoes to each candidate in its turn, by the first method that is answered."""
+"""Makes the rounds: several echoes to each candidate in its turn, by the first method that gets an answer."""
 
 import asyncio
 import logging
@@ -18,43 +18,43 @@ from controller.wire.neighbours import Candidates, Method
 log = logging.getLogger(__name__)
 
 PATIENCE = 2.0
-"""Seconds after which an echo is lost."""
+"""Seconds after which an echo counts as lost."""
 
 SPACING = 0.2
 """Seconds between two echoes of a round, more or less; fewer where the interval is short."""
 
 MOST_PER_SECOND = 200
-"""Echoes to all candidates together. More candidates than that allows for (2,400 at five a minute) have their turn less
-often."""
+"""Echoes a second to all candidates together. If there are more candidates than that allows (2,400 at five a minute),
+each has its turn less often."""
 
 MOST_ROUNDS = 400
-"""Rounds that are under way at the same time."""
+"""Most rounds that are under way at the same time."""
 
 AGAIN = 10
-"""Every so many rounds the first method is tried again, where another had to do."""
+"""Every so many rounds the prober tries the first method again, if another one is in use."""
 
 RETRY = 5.0
 """Seconds between two attempts to get the sockets: the VTEP's address may not be there yet."""
 
 
 class Echo(Protocol):
-    """A way of asking."""
+    """A method of probing."""
 
     method: Method
 
     def close(self) -> None:
-        """Gives back what it has."""
+        """Release its resources."""
 
     async def round_trip(self, address: str, seconds: float) -> float | None:
-        """Milliseconds; None if nothing came back in time."""
+        """Return the round trip in milliseconds, or None if no answer came in time."""
 
 
 Found = Callable[[str, Round, bool], None]
-"""Is told whom a round was about, what it found, and whether it was the first after the announcement."""
+"""Gets the candidate of a round, the result, and whether it was the first round after the announcement."""
 
 
 class Prober:
-    """`intend` says whom to probe; `run` works until it is cancelled."""
+    """`intend` sets the candidates to probe; `run` works until it is cancelled."""
 
     def __init__(self, found: Found) -> None:
         self._found = found
@@ -69,7 +69,7 @@ class Prober:
         self._said = ""
 
     def intend(self, candidates: Candidates) -> None:
-        """These from now on."""
+        """Probe these candidates from now on."""
         self._candidates = candidates
         self._addresses = {c.cloudlet: c.vtep for c in candidates.candidates}
         self._known = frozenset(self._addresses.values())
@@ -79,7 +79,7 @@ class Prober:
         self._changed.set()
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Probe until it is cancelled."""
         while True:
             while self._candidates is None or not self._candidates.candidates:
                 self._changed.clear()
@@ -115,7 +115,7 @@ class Prober:
         self._said = text
 
     async def _probe(self, vtep: str, echoes: Sequence[Echo]) -> None:
-        """Until the address is another."""
+        """Probe until this cloudlet's VTEP changes."""
         loop = asyncio.get_running_loop()
         while (candidates := self._candidates) is not None and candidates.vtep == vtep:
             self._changed.clear()
@@ -154,7 +154,8 @@ class Prober:
             self._found(name, nothing, first)
 
     def _order(self, name: str, echoes: Sequence[Echo]) -> list[Echo]:
-        """What was answered the last time comes first, but for every so many rounds."""
+        """Return the methods in the order in which to try them: the one that was answered the last time first, except
+        in every tenth round (AGAIN)."""
         used, rounds = self._methods.get(name, (None, 0))
         if rounds % AGAIN == AGAIN - 1:
             return list(echoes)
@@ -175,7 +176,7 @@ class Prober:
                 task.cancel()
 
     async def _turn(self) -> None:
-        """Holds the rate of all echoes together."""
+        """Wait so long that the rate of all echoes together is kept."""
         now = asyncio.get_running_loop().time()
         self._slot = max(self._slot + 1 / MOST_PER_SECOND, now)
         if self._slot > now:

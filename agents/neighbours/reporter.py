@@ -1,4 +1,5 @@
-"""Tells the controller what the rounds found: in batches, again until it has them, and never all agents at once."""
+"""Reports the rounds to the controller: in batches, again until the controller has them, and never all agents at
+once."""
 
 import asyncio
 import logging
@@ -16,24 +17,25 @@ from controller.wire.neighbours import NeighbourReport
 log = logging.getLogger(__name__)
 
 SOON = 2.0
-"""Seconds until the first rounds with somebody new are told: several of them share a report."""
+"""Seconds until the first rounds with a new candidate are reported. Several of them share a report."""
 
 PAUSE = 0.5
-"""Seconds between two reports, where there is more to tell than fits into one."""
+"""Seconds between two reports, if one does not hold all rounds."""
 
 UNUSABLE = (400, 413, 422)
-"""The controller will never take this report: it is given up, or it would hold back all that come after it."""
+"""Status codes that mean: the controller will never take this report. It is given up, or it would hold back all later
+ones."""
 
 
 class Away(Protocol):
-    """As much of the controller as a reporter needs."""
+    """The part of the controller that a reporter needs."""
 
     async def neighbours(self, report: NeighbourReport) -> None:
-        """Hands a report over. Raises ControllerAway or ControllerRefused."""
+        """Send a report to the controller. Raises ControllerAway or ControllerRefused."""
 
 
 class Reporter:
-    """`tell` keeps a round, `run` hands over what there is until it is cancelled."""
+    """`tell` keeps a round; `run` reports the kept ones until it is cancelled."""
 
     def __init__(self, cloudlet: str, controller: Away, buffer: Buffer | None = None) -> None:
         self._cloudlet, self._controller = cloudlet, controller
@@ -44,13 +46,13 @@ class Reporter:
         self._interval = 60.0
 
     def pace(self, seconds: float) -> None:
-        """How often there is to be a report; what waits already does not wait longer than that."""
+        """Set the seconds between two reports. Rounds that wait already do not wait longer than that."""
         self._interval = max(seconds, 0.1)
         if self._due is not None:
             self._sooner_at(self._next(asyncio.get_running_loop().time()))
 
     def tell(self, neighbour: str, found: Round, soon: bool) -> None:
-        """Keeps a round that has just ended."""
+        """Keep a round that has just ended."""
         now = asyncio.get_running_loop().time()
         self._buffer.add(neighbour, now, found)
         if soon or self._due is None:
@@ -65,7 +67,7 @@ class Reporter:
         return now + self._interval * (0.8 + 0.2 * random())
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Report until it is cancelled."""
         backoff = Backoff(first=1.0, cap=60.0)
         said = ""
         while True:

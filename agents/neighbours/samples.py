@@ -1,4 +1,4 @@
-"""From the echoes of one round to what it says. Pure."""
+"""The statistics of the echoes of one round. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from controller.wire.neighbours import Method
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Times are round trips in milliseconds, None where nothing came back; `jitter_ms` is the mean difference between
-    one echo that came back and the next (RFC 3393 speaks of the variation between selected packets), and 0 for one."""
+    """The result of a round. Times are round trips in milliseconds, None if no echo came back. `jitter_ms` is the mean
+    difference between one echo that came back and the next (RFC 3393 defines the variation between selected packets),
+    and 0 for one."""
 
     method: Method
     sent: int
@@ -23,7 +24,7 @@ class Round:
 
 
 def summary(method: Method, samples: Sequence[float | None]) -> Round:
-    """What a round says; None is an echo that did not come back."""
+    """Return the result of a round. None is an echo that did not come back."""
     back = [sample for sample in samples if sample is not None]
     if not back:
         return Round(method, len(samples), 0)
@@ -41,5 +42,5 @@ def summary(method: Method, samples: Sequence[float | None]) -> Round:
 
 
 def _rounded(ms: float) -> float:
-    """A microsecond is as good as it gets."""
+    """Return the time in milliseconds, rounded to a microsecond: no clock here is better."""
     return round(ms, 3)

@@ -1,9 +1,9 @@
-"""Who is probed next, and when. Pure but for the dice.
+"""Decides which candidate to probe next, and when. Pure, except for random numbers.
 
 The candidates stand in a ring, and every `interval / candidates` seconds the next one has its turn: however many they
-are, their rounds are spread evenly, and each has one per interval. A little chance in every turn, and in the beginning,
-keeps the cloudlets of a region out of step with each other. Who has just been announced does not wait for a turn: the
-new ones are probed at once, one shortly after the other.
+are, their rounds are spread evenly, and each has one per interval. A small random shift of every turn, and of the
+beginning, keeps the cloudlets of a region out of step with each other. A candidate that has just been announced does
+not wait for a turn: the new ones are probed at once, one shortly after the other.
 """
 
 from collections import deque
@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 URGENT_GAP = 0.05
-"""Seconds between the rounds of two that were just announced: twenty of them take a second, 1,000 most of a minute."""
+"""Seconds between the rounds of two new candidates: twenty of them take a second, 1,000 most of a minute."""
 
 FIRST = 1.0
-"""Seconds within which the first of them has its round."""
+"""Seconds within which the first new candidate has its round."""
 
 SLACK = 0.2
-"""A turn comes early or late by a quarter of the time between two turns, or of this share of the interval."""
+"""A turn is shifted by up to a quarter of the time between two turns, or of this share of the interval."""
 
 
 class Ring:
-    """Times are in seconds, of any monotonic clock. `random` gives 0..1."""
+    """The ring of candidates. Times are in seconds, of any monotonic clock. `random` returns 0..1."""
 
     def __init__(self, random: Callable[[], float] | None = None) -> None:
         self._random = random or Random().random
@@ -34,7 +34,7 @@ class Ring:
         return len(self._ring) + len(self._urgent)
 
     def update(self, names: Iterable[str], interval: float, now: float) -> None:
-        """These and no others from now on. Those that stay keep their turn."""
+        """Set the candidates. Those that stay keep their turn."""
         wanted = set(names)
         self._interval = interval
         known = {*self._ring, *self._urgent}
@@ -49,14 +49,14 @@ class Ring:
         self._urgent.extend(new)
 
     def next(self) -> float | None:
-        """When the next round is due; None if there is nobody."""
+        """Return when the next round is due, or None if there is no candidate."""
         times = [self._urgent_turn] if self._urgent else []
         times += [self._turn + self._chance] if self._ring else []
         return min(times, default=None)
 
     def pop(self, now: float) -> tuple[str, bool]:
-        """Whose round it is, and whether it was announced just now. Only if `next` has come. Turns that were missed,
-        because the machine slept, are not made up for."""
+        """Return the candidate of the due round, and whether it was announced just now. Call this only when the time of
+        `next` has come. Turns that were missed because the machine slept are not made up for."""
         if self._urgent and (not self._ring or self._urgent_turn <= self._turn + self._chance):
             name = self._urgent.popleft()
             self._ring.append(name)

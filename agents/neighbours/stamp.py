@@ -1,8 +1,8 @@
-"""STAMP, the Simple Two-Way Active Measurement Protocol (RFC 8762, unauthenticated mode), over UDP: what ICMP is not
-let through for. Both ends are here, and any sender that speaks it can measure a cloudlet that knows it.
+"""STAMP, the Simple Two-Way Active Measurement Protocol (RFC 8762, unauthenticated mode), over UDP, for paths that do
+not pass ICMP. Both ends are here, and any STAMP sender can measure a cloudlet that knows it.
 
 The reflector answers candidates only, never with more bytes than it was sent, never another reflector, and not too
-often; it says when a packet came and went, so that the time it took itself is not counted.
+often. It reports when a packet came and went, so that its own time does not count.
 """
 
 import asyncio
@@ -22,28 +22,28 @@ SIZE = 44
 _SENDER = struct.Struct("!IIIH30x")
 _REFLECTOR = struct.Struct("!IIIHxxIIIIIHxxB3x")
 _ERROR = 1
-"""Error estimate: not known to be synchronised, NTP's format, and the least multiplier that is allowed."""
+"""The error estimate: clock not synchronised, NTP's format, and the smallest multiplier that is allowed."""
 
 _NTP = 2_208_988_800
 _IP_RECVTTL, _IP_TTL = 12, 2
 
 BURST, RATE = 40, 20
-"""Packets of one candidate that are answered at once, and then per second."""
+"""Packets of one candidate that the reflector answers at once, and then per second."""
 
 
 def timestamp(real: float) -> tuple[int, int]:
-    """NTP's seconds and fraction (RFC 5905, section 6)."""
+    """Return NTP's seconds and fraction (RFC 5905, section 6)."""
     seconds, fraction = divmod(real + _NTP, 1)
     return int(seconds) & 0xFFFFFFFF, int(fraction * 2**32) & 0xFFFFFFFF
 
 
 def request(number: int, real: float) -> bytes:
-    """A session-sender's packet."""
+    """Return a session-sender's packet."""
     return _SENDER.pack(number, *timestamp(real), _ERROR)
 
 
 def reply(packet: bytes, came: float, goes: float, ttl: int) -> bytes | None:
-    """The reflector's answer, as a stateless one gives it; None to what is too short to be answered."""
+    """Return the answer of a stateless reflector, or None to a packet that is too short to be answered."""
     if len(packet) < SIZE:
         return None
     number, seconds, fraction, error = _SENDER.unpack_from(packet)
@@ -53,7 +53,7 @@ def reply(packet: bytes, came: float, goes: float, ttl: int) -> bytes | None:
 
 
 def answer(packet: bytes) -> tuple[int, float] | None:
-    """The number that was sent, and the milliseconds that the reflector took; None to what is no answer."""
+    """Return the number that was sent, and the milliseconds that the reflector took, or None if this is no answer."""
     if len(packet) < SIZE:
         return None
     _, gone, gone_fraction, _, came, came_fraction, number, *_ = _REFLECTOR.unpack_from(packet)
@@ -62,7 +62,7 @@ def answer(packet: bytes) -> tuple[int, float] | None:
 
 
 class Stamp:
-    """Sends from one address. Raises OSError if it is not this machine's."""
+    """Sends from one address. Raises OSError if the address is not this machine's."""
 
     method: Method = "udp"
 
@@ -73,12 +73,13 @@ class Stamp:
         asyncio.get_running_loop().add_reader(self._socket, self._read)
 
     def close(self) -> None:
-        """Ends it."""
+        """Close the socket."""
         asyncio.get_running_loop().remove_reader(self._socket)
         self._socket.close()
 
     async def round_trip(self, address: str, seconds: float) -> float | None:
-        """Milliseconds, less what the other end's program took; None if nothing came back in time."""
+        """Return the round trip in milliseconds, without the time in the other end's program, or None if no answer came
+        in time."""
         number, asked = self._waiting.ask(address)
         with suppress(OSError):  # no route, or a packet filter of this machine
             self._socket.sendto(request(number, asked.sent.real), (address, self._port))
@@ -95,7 +96,7 @@ class Stamp:
 
 
 class Reflector:
-    """Answers `known` addresses, on one address. Raises OSError if it cannot be had."""
+    """Answers `known` addresses, on one address. Raises OSError if the address cannot be used."""
 
     def __init__(self, vtep: str, known: Callable[[], Container[str]], port: int = PORT) -> None:
         self._known, self._port = known, port
@@ -105,7 +106,7 @@ class Reflector:
         asyncio.get_running_loop().add_reader(self._socket, self._read)
 
     def close(self) -> None:
-        """Ends it."""
+        """Close the socket."""
         asyncio.get_running_loop().remove_reader(self._socket)
         self._socket.close()
 

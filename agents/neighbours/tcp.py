@@ -1,5 +1,5 @@
-"""The last resort where neither ICMP nor UDP comes through: how long a TCP connection takes to be accepted or refused.
-BGP's port is a good one to ask: a PE's packet filter knows it."""
+"""The last resort where neither ICMP nor UDP gets through: how long a TCP connection takes to be accepted or refused.
+BGP's port suits this, because a PE's packet filter knows it."""
 
 import asyncio
 import socket
@@ -11,7 +11,7 @@ from controller.wire.neighbours import Method
 
 
 class Tcp:
-    """From one address. There is no timestamp of the kernel's: a busy event loop shows in the result."""
+    """Connects from one address. The kernel gives no timestamps here, so a busy event loop shows in the result."""
 
     method: Method = "tcp"
 
@@ -19,10 +19,10 @@ class Tcp:
         self._vtep, self._port = vtep, port
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: there is nothing to close."""
 
     async def round_trip(self, address: str, seconds: float) -> float | None:
-        """Milliseconds until somebody said yes or no; None if nobody did in time."""
+        """Return the milliseconds until the connection was accepted or refused, or None if neither happened in time."""
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
             connection.setblocking(False)
             # Ends with RST: neither side keeps anything of a connection that was only asked for.

@@ -1,4 +1,4 @@
-"""Echoes that are on their way: one socket, many answers."""
+"""Echoes on their way: one socket, many answers."""
 
 import asyncio
 from contextlib import suppress
@@ -10,7 +10,7 @@ from agents.neighbours.clocks import Moment
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whom, and when."""
+    """The address that was asked, the time, and the answer to come."""
 
     address: str
     sent: Moment
@@ -18,21 +18,21 @@ class Asked:
 
 
 class Waiting:
-    """By number; numbers are below `numbers` and come round again long after their time is over."""
+    """The waiting echoes by number. Numbers are below `numbers`, and are used again long after their time is over."""
 
     def __init__(self, numbers: int) -> None:
         self._numbers, self._last = numbers, 0
         self._asked: dict[int, Asked] = {}
 
     def ask(self, address: str) -> tuple[int, Asked]:
-        """A number for a packet that leaves now."""
+        """Return a number for a packet that leaves now."""
         self._last = (self._last + 1) % self._numbers
         asked = Asked(address, clocks.now(), asyncio.get_running_loop().create_future())
         self._asked[self._last] = asked
         return self._last, asked
 
     def answered(self, number: int, address: str, came: Moment, elsewhere_ms: float = 0.0) -> None:
-        """An answer came in. `elsewhere_ms` of its time it spent at the other end's program."""
+        """Take in an answer. It spent `elsewhere_ms` of its time in the other end's program."""
         asked = self._asked.get(number)
         if asked is None or asked.address != address or asked.answer.done():
             return
@@ -40,7 +40,7 @@ class Waiting:
         asked.answer.set_result(took - elsewhere_ms if 0 < elsewhere_ms < took else took)
 
     async def wait(self, number: int, seconds: float) -> float | None:
-        """Milliseconds that the answer took; None if there was none in time."""
+        """Return the milliseconds that the answer took, or None if there was none in time."""
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):

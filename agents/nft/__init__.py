@@ -1,6 +1,6 @@
-"""nftables: the door to it, and what it tells.
+"""Access to nftables and its notifications.
 
-`Nft` (nft.py) puts rules into the kernel by the `nft` command and reads counters back; notifications.py hears of
+`Nft` (nft.py) loads rules into the kernel with the `nft` command and reads counters back. notifications.py receives
 changes by others, and generation.py tells whether there were any.
 """
 

@@ -11,7 +11,7 @@ _GEN_ID = 1  # NFTA_GEN_ID, 32 bits in network order
 
 
 def generation() -> int | None:
-    """The current generation, or None where the kernel does not say."""
+    """Return the current generation, or None where the kernel does not give it."""
     request = struct.pack("=IHHII", _HEADERS, _GET_GENERATION, _NLM_F_REQUEST, 1, 0) + bytes(4)
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:

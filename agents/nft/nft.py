@@ -1,4 +1,4 @@
-"""The door to nftables: the `nft` command."""
+"""Access to nftables through the `nft` command."""
 
 import asyncio
 from collections import deque
@@ -15,16 +15,16 @@ from agents.nft.generation import generation
 from agents.nft.notifications import Transaction
 
 OURS = "weft"
-"""Each table of an agent's begins so."""
+"""The prefix of the names of the agent's tables."""
 
 FAMILIES = ("bridge", "inet")
-"""Families of tables with counters of ours."""
+"""The families of tables that have counters of ours."""
 
 _TIMEOUT = 10.0
 
 
 class _Object(TypedDict):
-    """nft's description of anything that has a name, in a table (libnftables-json(5))."""
+    """nft's description of a named object in a table (libnftables-json(5))."""
 
     family: str
     table: str
@@ -32,21 +32,21 @@ class _Object(TypedDict):
 
 
 class _Chain(_Object):
-    """And of a base chain's place."""
+    """nft's description of a chain, with the place of a base chain."""
 
     hook: NotRequired[str]
     policy: NotRequired[str]
 
 
 class _Counter(_Object):
-    """And of what it has counted."""
+    """nft's description of a counter."""
 
     packets: int
     bytes: int
 
 
 class _Set(_Object):
-    """And of what is in it."""
+    """nft's description of a set."""
 
     elem: NotRequired[list[Any]]
 
@@ -59,7 +59,7 @@ class _Rule(TypedDict):
 
 
 class Object(TypedDict):
-    """One entry of nft's lists: an object by its kind. Of kinds that nobody looks at nothing is said."""
+    """One entry of nft's lists: an object by its kind. Kinds that the agent does not use are left out."""
 
     chain: NotRequired[_Chain]
     limit: NotRequired[_Object]
@@ -79,12 +79,12 @@ _KINDS: tuple[Literal["chain", "counter", "limit"], ...] = ("chain", "counter", 
 
 
 class NftError(Exception):
-    """`nft` is missing or refused what it was given. The text is for people."""
+    """`nft` is missing or refused its input. The text is for users."""
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """What one LAN's fence has dropped for one reason since its rules were last replaced."""
+    """The packets that one LAN's fence has dropped for one reason since its rules were last replaced."""
 
     bridge: str
     reason: str
@@ -94,8 +94,8 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """What changes in one set, as nft writes elements. Taking out what is not there is no error (in a set without
-    intervals), nor is putting in what is there."""
+    """The changes to one set, as nft writes elements. It is no error to remove a missing element (in a set without
+    intervals), or to add a present one."""
 
     table: str
     name: str
@@ -104,7 +104,8 @@ class Elements:
     family: str = "bridge"
 
     def text(self) -> str:
-        """The change for `nft -f`. What is to go is added first, as `delete` fails where there is nothing."""
+        """Return the change for `nft -f`. Elements to remove are added first, because `delete` fails where there is
+        nothing."""
         steps = (("add", self.remove), ("delete", self.remove), ("add", self.add))
         return "".join(
             f"{verb} element {self.family} {self.table} {self.name} {{ {', '.join(elements)} }}\n"
@@ -114,19 +115,19 @@ class Elements:
 
 
 class Nft:
-    """The rules in this network namespace's kernel. One change at a time, however many want one."""
+    """The rules in this network namespace's kernel. Changes run one at a time."""
 
     def __init__(self) -> None:
-        self._text: str | None = None  # the fences as they are in the kernel; None: to be put in again
-        self._generation: int | None = None  # as the last change through here has left it; None: nobody knows
+        self._text: str | None = None  # the fences in the kernel; None: to be loaded again
+        self._generation: int | None = None  # after the last change through here; None: not known
         self._strange = 0
         self._own: deque[int] = deque(maxlen=256)  # generations that changes through here have led to
         self._lock = asyncio.Lock()
 
     def strange(self) -> int:
-        """Counts how often anybody else was found to have changed something: what was in the kernel when this was less
-        may be there no longer."""
-        if not self._lock.locked():  # else there is a change of our own under way
+        """Return how often another program was found to have changed rules. Rules that were loaded when this number was
+        smaller may be gone."""
+        if not self._lock.locked():  # if it is locked, a change of our own is under way
             self._look()
         return self._strange
 
@@ -137,8 +138,8 @@ class Nft:
             self._strange += 1
 
     async def heard(self, transactions: Iterable[Transaction]) -> list[Transaction]:
-        """Takes note of changes that the kernel tells of, in their order. Returns those by somebody else to a table of
-        ours; others' changes to their own tables make nothing strange."""
+        """Take in changes that the kernel has notified, in their order. Return those by others to a table of ours.
+        Changes by others to their own tables do not count as `strange`."""
         foreign = []
         async with self._lock:
             for transaction in transactions:
@@ -151,36 +152,36 @@ class Nft:
         return foreign
 
     async def apply(self, text: str, first: str = "") -> bool:
-        """Replaces the fences by `text` in one transaction; says whether anything was done.
+        """Replace the fences by `text` in one transaction. Return whether anything was done.
 
-        Nothing is (no process, and the counters go on) while the kernel's rules are as this object left them. `first`
-        goes ahead of the text if anything is done. Raises NftError.
+        Nothing is done (no process runs, and the counters go on) while the kernel's rules are as this object left them.
+        `first` comes before the text if anything is done. Raises NftError.
         """
         async with self._lock:
             self._look()
             if self._text == text:
                 return False
             alone = await self._change(first + text)
-            # Another change in between may have touched ours: then do not rely on it next time.
+            # Another change in between may have touched our rules: then load them again next time.
             self._text = text if alone else None
             return True
 
     async def load(self, text: str) -> int:
-        """Does what the text says, to a table that is not the fences'. As long as `strange()` is what this returns, it
-        is as it was left. Raises NftError."""
+        """Load the text, which is for another table than the fences'. The table is unchanged as long as `strange()` is
+        the number that this returns. Raises NftError."""
         async with self._lock:
             self._look()
             await self._change(text)
             return self._strange
 
     async def elements(self, changes: Iterable[Elements]) -> None:
-        """Changes sets, in one transaction; what refers to them stays as it is. Raises NftError, and then nothing is
-        changed: there is no such table or set, say."""
+        """Change sets in one transaction; rules that use the sets stay as they are. Raises NftError, for example if
+        there is no such table or set; then nothing has changed."""
         if text := "".join(change.text() for change in changes):
             await self.load(text)
 
     async def _change(self, text: str) -> bool:
-        """Returns whether nobody else changed anything meanwhile."""
+        """Load the text. Return whether nobody else has changed anything meanwhile."""
         before = self._generation
         await _nft("-f", "-", stdin=text)
         after = generation()
@@ -191,8 +192,7 @@ class Nft:
         return alone
 
     async def counters(self, *tables: str) -> list[Dropped]:
-        """Return what these tables' counters have counted, also those that are at 0; empty if there is no such table.
-        Raises NftError."""
+        """Return these tables' counters, including those at 0; empty if there is no such table. Raises NftError."""
         found = []
         for item in await _listed("counters"):
             counter = item.get("counter")
@@ -202,7 +202,8 @@ class Nft:
         return sorted(found, key=lambda d: (d.bridge, d.reason))
 
     async def names(self, table: str) -> dict[str, frozenset[str]]:
-        """Chains, counters and limits of a bridge table by their kind; empty if it is not there. Raises NftError."""
+        """Return the chains, counters and limits of a bridge table by their kind; empty if it is not there. Raises
+        NftError."""
         found: dict[str, set[str]] = {}
         for kind in _KINDS:
             for item in await _listed(f"{kind}s"):
@@ -213,12 +214,13 @@ class Nft:
 
 
 async def objects(family: str, table: str) -> list[Object]:
-    """What a table has, in nft's own JSON (libnftables-json(5)). Raises NftError, also if there is no such table."""
+    """Return the objects of a table in nft's own JSON (libnftables-json(5)). Raises NftError, also if there is no such
+    table."""
     return await _listed("table", family, table)
 
 
 async def chains() -> list[Object]:
-    """All chains in this namespace, without their rules, in nft's own JSON. Raises NftError."""
+    """Return all chains in this namespace, without their rules, in nft's own JSON. Raises NftError."""
     return await _listed("chains")
 
 

@@ -1,7 +1,7 @@
 """Notifications of the kernel about changes to nftables (the netlink multicast group NFNLGRP_NFTABLES).
 
-A transaction is a message for each object that came or went, and at its end one with the new generation and the process
-that did it (linux/netfilter/nf_tables.h). Parsing is pure; `heard` is the socket.
+A transaction is a message for each object that came or went, and a last one with the new generation and the process
+that made the change (linux/netfilter/nf_tables.h). Parsing is pure; `heard` is the socket.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ _NEW_GENERATION = 15
 _REMOVALS = (2, 5, 8, 11, 14, 20, 24)  # tables, chains, rules, sets, elements, objects, flow tables
 _HEADER = struct.Struct("=IHHII")  # struct nlmsghdr; four octets of struct nfgenmsg follow
 _ATTRIBUTE = struct.Struct("=HH")
-_TABLE = 1  # of every object's attributes the first is its table
+_TABLE = 1  # the first attribute of every object is its table
 _GEN_ID, _PROCESS_NAME = 1, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One change: the generation that it led to, the tables that something was taken out of and those that it
-    touched at all, and the name of the process."""
+    """One change: the generation that it led to, the tables from which it removed something, all tables that it
+    touched, and the name of the process."""
 
     generation: int
     removed: frozenset[str] = frozenset()
@@ -34,14 +34,14 @@ class Transaction:
 
 
 class Transactions:
-    """Puts transactions together from datagrams."""
+    """Assembles transactions from datagrams."""
 
     def __init__(self) -> None:
         self._removed: set[str] = set()
         self._touched: set[str] = set()
 
     def feed(self, datagram: bytes) -> Iterator[Transaction]:
-        """Those that end in this datagram. A message that is cut off is passed over."""
+        """Yield the transactions that end in this datagram. A message that is cut off is skipped."""
         offset = 0
         while offset + _HEADER.size + 4 <= len(datagram):
             length, kind, *_ = _HEADER.unpack_from(datagram, offset)
@@ -82,8 +82,8 @@ def _text(value: bytes) -> str:
 
 @contextmanager
 def heard(told: Callable[[list[Transaction] | None], None]) -> Iterator[None]:
-    """Calls `told` from the running event loop with each change in this network namespace; with None if some were lost.
-    Raises OSError where the kernel has no nftables."""
+    """Call `told` from the running event loop with each change in this network namespace, or with None if some were
+    lost. Raises OSError where the kernel has no nftables."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, _NETLINK_NETFILTER) as receiver:
         receiver.bind((0, _GROUP))
         transactions = Transactions()

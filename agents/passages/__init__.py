@@ -1,6 +1,6 @@
-"""Whether packets pass: probes from the gateway of each LAN, through its tunnels, to the gateways of its remotes.
+"""Probes whether packets pass from the gateway of each LAN, through its tunnels, to the gateways of its remotes.
 
-`targets.py` says whom to ask, from the desired state; `arp.py` and `discovery.py` make questions and read answers;
+`targets.py` computes whom to ask from the desired state; `arp.py` and `discovery.py` make questions and read answers;
 `table.py` decides when to ask and what silence means. All of them are pure. `prober.py` has the sockets.
 """
 

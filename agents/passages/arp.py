@@ -12,11 +12,12 @@ _REQUEST, _REPLY = 1, 2
 _BROADCAST = "ff:ff:ff:ff:ff:ff"
 
 ANSWERS: list[Step] = matching((HALF, 12, ETHER), (HALF, 20, _REPLY))
-"""The kernel's filter for a packet socket."""
+"""The filter of a packet socket for answers."""
 
 
 def request(mac: str, address: str, target: str, to: str | None) -> bytes:
-    """Asks, from that MAC and address, who has the target; `to` is whom the frame is for, None for everybody."""
+    """Return a frame that asks, from that MAC and address, who has the target. `to` is the frame's destination, None
+    for everybody."""
     return _FRAME.pack(
         _octets(to or _BROADCAST),
         _octets(mac),
@@ -31,7 +32,7 @@ def request(mac: str, address: str, target: str, to: str | None) -> bytes:
 
 
 def answer(frame: bytes, mac: str) -> tuple[str, str] | None:
-    """The address that answers, and its MAC; None if the frame is no answer to this MAC."""
+    """Return the address that answers, and its MAC, or None if the frame is no answer to this MAC."""
     if len(frame) < _FRAME.size:
         return None
     to, _, kind, head, operation, sender, address, *_ = _FRAME.unpack_from(frame)

@@ -16,12 +16,13 @@ _SOURCE = b"\1\1"  # the option with the sender's MAC, in units of 8 octets
 _GROUP = IPv6Address("ff02::1:ff00:0").packed[:13]  # of solicited nodes (RFC 4291, section 2.7.1)
 
 ANSWERS: list[Step] = matching((HALF, 12, ETHER), (BYTE, 20, _ICMPV6), (BYTE, 54, _ADVERTISEMENT))
-"""The kernel's filter for a packet socket, which would get everything that the LAN's devices route otherwise."""
+"""The filter of a packet socket for answers. Without it the socket would get everything that the LAN's devices
+route."""
 
 
 def request(mac: str, address: str, target: str, to: str | None) -> bytes:
-    """Asks, from that MAC and address, who has the target; `to` is whom the frame is for, None for everybody whose
-    address may be that."""
+    """Return a frame that asks, from that MAC and address, who has the target. `to` is the frame's destination, None
+    for everybody whose address may be the target."""
     source, wanted = IPv6Address(address).packed, IPv6Address(target).packed
     group = _GROUP + wanted[13:]
     ether = _octets(to) if to is not None else b"\x33\x33" + group[12:]
@@ -36,7 +37,8 @@ def request(mac: str, address: str, target: str, to: str | None) -> bytes:
 
 
 def answer(frame: bytes, mac: str) -> tuple[str, str] | None:
-    """The address that answers, and the MAC that it comes from; None if the frame is no answer to this MAC."""
+    """Return the address that answers, and the MAC that it comes from, or None if the frame is no answer to this
+    MAC."""
     if len(frame) < _ETHERNET.size + _IP.size + _MESSAGE.size:
         return None
     to, sender, kind = _ETHERNET.unpack_from(frame)

@@ -1,4 +1,4 @@
-"""Asks, over each LAN's bridge, and hears the answers."""
+"""Sends questions over each LAN's bridge, and receives the answers."""
 
 import asyncio
 import logging
@@ -19,13 +19,13 @@ from controller.wire.findings import Passage
 log = logging.getLogger(__name__)
 
 PAUSE = 0.05
-"""Seconds between two questions, whosever: 20 a second."""
+"""Seconds between two questions of any LAN: 20 a second."""
 
 _IDLE = 5.0
 
 
 class _Protocol(Protocol):
-    """Questions and answers of a family, as Ethernet frames."""
+    """The questions and answers of one family, as Ethernet frames."""
 
     ETHER: int
     ANSWERS: list[bpf.Step]
@@ -38,7 +38,7 @@ _PROTOCOLS: dict[Version, _Protocol] = {4: arp, 6: discovery}
 
 
 class Prober:
-    """One cloudlet's. `changed` is called when a verdict is another."""
+    """The probes of one cloudlet. Prober calls `changed` when a verdict has changed."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
@@ -48,7 +48,7 @@ class Prober:
         self._wanted: list[Target] = []
 
     def intend(self, desired: Desired) -> None:
-        """Asks the gateways of these remotes from now on."""
+        """Ask the gateways of these remotes from now on."""
         wanted = list(targets(desired))
         if wanted != self._wanted:
             self._wanted = wanted
@@ -56,11 +56,11 @@ class Prober:
             self._news.set()
 
     def passages(self, endpoint: str) -> list[Passage]:
-        """What is known of that LAN's pairs."""
+        """Return the verdicts on that LAN's pairs."""
         return self._table.passages(endpoint)
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Probe until it is cancelled."""
         loop = asyncio.get_running_loop()
         try:
             while True:
@@ -89,7 +89,7 @@ class Prober:
             self._close(lan)
 
     def _socket(self, lan: ProbingLan) -> socket.socket:
-        """That of the bridge as it is now: one that was made anew is another interface."""
+        """Return the socket on the present bridge: a recreated bridge is another interface."""
         for other in [one for one in self._sockets if _interface(one) == _interface(lan) and one != lan]:
             self._close(other)
         index = socket.if_nametoindex(lan.bridge)

@@ -1,4 +1,4 @@
-"""When to ask whom, and what silence means. Pure."""
+"""Decides when to ask which gateway, and what silence means. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from controller.wire.desired import GATEWAYS
 from controller.wire.findings import Passage, Verdict
 
 INTERVAL = 60.0
-"""Seconds between two questions to who answers."""
+"""Seconds between two questions to a gateway that answers."""
 
 FORBIDDEN = 600.0
-"""Seconds between two to who must not and does not: those go to everybody on the LAN."""
+"""Seconds between two questions to a gateway that must not answer and does not. They go to everybody on the LAN."""
 
 AGAIN = 5.0
-"""Seconds until it is tried again after silence."""
+"""Seconds after silence until the next question."""
 
 GRACE = 10.0
-"""Seconds that a new pair has to get its tunnel, at least."""
+"""Seconds that a new pair has at least to get its tunnel."""
 
 WAIT = 2.0
-"""Seconds within which an answer comes."""
+"""Seconds to wait for an answer."""
 
 MISSES = 3
-"""So many in a row without an answer are silence."""
+"""So many questions in a row without an answer count as silence."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Table:
         self._pairs: dict[tuple[str, str, Version], _Pair] = {}
 
     def intend(self, targets: Iterable[Target], now: float) -> None:
-        """These from now on. One that was there goes on as it was."""
+        """Ask these targets from now on. A target that was there before keeps its state."""
         before, self._pairs = self._pairs, {}
         for target in targets:
             key = target.lan.endpoint, target.remote, target.lan.version
@@ -55,7 +55,7 @@ class Table:
             self._pairs[key] = known if known is not None and known.target == target else fresh
 
     def due(self, now: float) -> Iterator[tuple[Target, str | None]]:
-        """Who is to be asked now, and the MAC that answered last. What comes out of this counts as asked."""
+        """Yield the targets to ask now, each with the MAC that answered last. They count as asked from now on."""
         for pair in sorted(self._pairs.values(), key=lambda pair: pair.due):
             if pair.due > now:
                 return
@@ -64,7 +64,7 @@ class Table:
                 yield pair.target, pair.mac if pair.missed == 0 else None
 
     def lapse(self, now: float) -> bool:
-        """Takes those that have not answered in time for silent. Returns whether a verdict is another."""
+        """Count the targets that have not answered in time as silent. Return whether a verdict has changed."""
         changed = False
         for pair in self._pairs.values():
             if pair.asked is not None and now >= pair.asked + WAIT:
@@ -77,8 +77,8 @@ class Table:
         return changed
 
     def answered(self, endpoint: str, address: str, mac: str, now: float) -> bool:
-        """Takes note of an answer. Returns whether a verdict is another. Of those that must not answer only a gateway's
-        counts: a device may call itself whatever it likes."""
+        """Take in an answer. Return whether a verdict has changed. From targets that must not answer only a gateway's
+        answer counts, because a device may claim any address."""
         changed = False
         for pair in self._pairs.values():
             if pair.asked is None or (pair.target.lan.endpoint, pair.target.address) != (endpoint, address):
@@ -91,11 +91,11 @@ class Table:
         return changed
 
     def next(self) -> float | None:
-        """When there is something to do; None if there is nobody to ask."""
+        """Return when there is something to do, or None if there is nobody to ask."""
         return min((pair.due for pair in self._pairs.values()), default=None)
 
     def passages(self, endpoint: str) -> list[Passage]:
-        """What is decided of that LAN's."""
+        """Return the verdicts on that LAN's pairs."""
         return [
             Passage(remote=far, allowed=pair.target.allowed, verdict=pair.verdict, family=f"ipv{version}")
             for (near, far, version), pair in sorted(self._pairs.items())

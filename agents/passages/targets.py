@@ -1,4 +1,4 @@
-"""Whom each LAN asks, from the desired state. Pure."""
+"""The gateways that each LAN asks, computed from the desired state. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _VERSIONS: tuple[Version, ...] = (4, 6)
 
 @dataclass(frozen=True, slots=True)
 class ProbingLan:
-    """Where questions come from: the bridge, and the gateway's own MAC and address in one family."""
+    """The source of questions: the bridge, and the gateway's own MAC and address in one family."""
 
     endpoint: str
     bridge: str
@@ -24,7 +24,7 @@ class ProbingLan:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Whom a LAN asks: the gateway of `remote`, which shares a pool with it if `allowed`."""
+    """The gateway that a LAN asks: that of `remote`, which shares a pool with the LAN if `allowed`."""
 
     lan: ProbingLan
     remote: str
@@ -33,8 +33,8 @@ class Target:
 
 
 def targets(desired: Desired) -> Iterator[Target]:
-    """For each LAN its remotes, and those of the cloudlet's other LANs that it shares no pool with, in each family that
-    both have. A gateway has the first address of its prefix (docs/network/addresses.md)."""
+    """Yield for each LAN its remotes, and the remotes of the cloudlet's other LANs that it shares no pool with, in each
+    family that both have. A gateway has the first address of its prefix (docs/network/addresses.md)."""
     own = {endpoint.name for endpoint in desired.endpoints}
     remotes = {r.endpoint: r for e in desired.endpoints for r in e.remotes if r.endpoint not in own}
     for endpoint in desired.endpoints:

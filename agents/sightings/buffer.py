@@ -1,4 +1,4 @@
-"""Sightings on their way to the controller. In memory: they are hints, and old ones say nothing. Pure."""
+"""Sightings on their way to the controller. They stay in memory: they are hints, and old ones are useless. Pure."""
 
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from controller.wire.sightings import How, Sighting
 
 MOST = 2000
-"""Sightings that are kept while the controller is away. Beyond that packets go first, the oldest of the endpoint that
-has most of them."""
+"""Most sightings that are kept while the controller is away. Beyond that, packets are dropped first, the oldest of the
+endpoint that has most of them."""
 
 BATCH = 500
-"""Sightings in one report."""
+"""Most sightings in one report."""
 
 KEPT = 600.0
-"""Seconds after which one that could not be told is given up."""
+"""Seconds after which a sighting that could not be reported is given up."""
 
 INTERVAL: dict[How, float] = {"lease": 1.0, "packet": 30.0}
-"""Seconds between two reports of the same. The last one is always told, if need be later."""
+"""Seconds between two reports of the same sighting. The last one is always reported, later if need be."""
 
 DELAY: dict[How, float] = {"lease": 0.02, "packet": 1.0}
 """Seconds for which a sighting waits for others to share a report with."""
 
 Key = tuple[str, str, How, str | None]
-"""Endpoint, address, how, and MAC: somebody else with the same address is another sighting."""
+"""Endpoint, address, how, and MAC. The same address with another MAC is another sighting."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class _Waiting:
 
 
 class Buffer:
-    """Duplicates collapse. Times are monotonic seconds."""
+    """The sightings that wait. Duplicates are merged. Times are monotonic seconds."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -45,7 +45,7 @@ class Buffer:
         return len(self._waiting)
 
     def add(self, endpoint: str, address: str, how: How, mac: str | None, now: float) -> None:
-        """Notes that it was seen now."""
+        """Note a sighting of now."""
         key = (endpoint, address, how, mac)
         before = self._waiting.pop(key, None)
         due = before.due if before else max(now + DELAY[how], self._told.get(key, -INTERVAL[how]) + INTERVAL[how])
@@ -55,12 +55,12 @@ class Buffer:
 
     @property
     def due(self) -> float | None:
-        """When there is something to tell; None if there is nothing."""
+        """When there is something to report; None if there is nothing."""
         return min((waiting.due for waiting in self._waiting.values()), default=None)
 
     def take(self, now: float) -> list[tuple[Key, "_Waiting"]]:
-        """Takes what is due out, oldest first, and gives up what is too old. Of an address and a LAN only one thing is
-        told at a time, leases first."""
+        """Take out and return the sightings that are due, oldest first, and give up those that are too old. Of one
+        address at one LAN only one sighting is taken at a time, leases first."""
         self._forget(now)
         ready = sorted((key for key, waiting in self._waiting.items() if waiting.due <= now), key=_packets_last)
         chosen = set({key[:2]: key for key in reversed(ready)}.values())
@@ -72,7 +72,7 @@ class Buffer:
         return taken
 
     def put_back(self, taken: list[tuple[Key, "_Waiting"]], now: float) -> None:
-        """They could not be told: again, unless there is something newer."""
+        """Put back sightings that could not be reported. Newer ones replace them."""
         for key, waiting in reversed(taken):
             if key in self._waiting:
                 self._waiting[key].count += waiting.count
@@ -98,7 +98,7 @@ class Buffer:
 
 
 def sightings(taken: list[tuple[Key, _Waiting]], now: float) -> list[Sighting]:
-    """As they are reported."""
+    """Return the sightings in the form of the report."""
     return [
         Sighting(
             endpoint=endpoint,

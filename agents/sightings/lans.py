@@ -1,4 +1,4 @@
-"""What of the packets that were seen is worth telling. Pure."""
+"""Decides which of the seen packets are worth reporting. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,21 +13,22 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True)
 class LanPrefixes:
-    """A LAN of this cloudlet: its own prefixes, and those of the LANs that it is in a pool with."""
+    """A LAN of this cloudlet: its own prefixes, and those of the LANs that it shares a pool with."""
 
     endpoint: str
     own: tuple[Network, ...]
     others: tuple[Network, ...]
 
     def minds(self, way: str, address: str) -> bool:
-        """Whether a device is meant: one of another LAN of the pool, or (out of a tunnel) one of this LAN's own."""
+        """Return whether the address is a device's to report: one of another LAN of the pool or, out of a tunnel, one
+        of this LAN's own."""
         source = ip_address(address)
         networks = self.others + self.own if way == "in" else self.others
         return any(source in network for network in networks)
 
 
 def lans(desired: Desired) -> dict[str, LanPrefixes]:
-    """The LANs by the names of their bridges."""
+    """Return the LANs by the names of their bridges."""
     return {
         bridge_name(endpoint): LanPrefixes(
             endpoint.name,
@@ -39,7 +40,7 @@ def lans(desired: Desired) -> dict[str, LanPrefixes]:
 
 
 def watches(desired: Desired) -> list[Watch]:
-    """What the kernel is to watch."""
+    """Return the watches that the kernel is to keep."""
     return [Watch(tunnel_pattern(endpoint), _prefixes(endpoint)) for endpoint in desired.endpoints]
 
 

@@ -1,4 +1,4 @@
-"""What the kernel says of a logged packet (linux/netfilter/nfnetlink_log.h). Pure."""
+"""Decodes the kernel's messages about logged packets (linux/netfilter/nfnetlink_log.h). Pure."""
 
 import struct
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ _ETHERTYPES = {0x0800: 4, 0x86DD: 6}
 
 @dataclass(frozen=True)
 class Seen:
-    """A packet from `address` and `mac` on the bridge and the port of these interface indexes; `way` is the rule's
-    word, `in` or `at`."""
+    """A packet from `address` and `mac` on the bridge and the port with these interface indexes. `way` is the rule's
+    prefix, `in` or `at`."""
 
     way: str
     bridge: int
@@ -24,8 +24,7 @@ class Seen:
 
 
 def decode(datagram: bytes) -> Iterator[Seen]:
-    """The packets that a netlink datagram tells of. What is anything else, or cut short, is passed over: never
-    raises."""
+    """Yield the packets that a netlink datagram reports. Anything else, or cut off, is skipped: this never raises."""
     at = 0
     while at + _NLMSG.size <= len(datagram):
         length, kind, _, _, _ = _NLMSG.unpack_from(datagram, at)
@@ -47,7 +46,7 @@ def _seen(attributes: dict[int, bytes]) -> Seen | None:
 
 
 def _source(version: int | None, packet: bytes) -> str | None:
-    """The source address of an IP packet."""
+    """Return the source address of an IP packet, or None."""
     if version == 4 and len(packet) >= 16:
         return str(IPv4Address(packet[12:16]))
     if version == 6 and len(packet) >= 24:

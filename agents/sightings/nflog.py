@@ -1,4 +1,4 @@
-"""The door to the kernel's packet log (nfnetlink_log) and to the question whether a table is there."""
+"""Access to the kernel's packet log (nfnetlink_log), and a check whether a table is there."""
 
 import errno
 import os
@@ -13,16 +13,16 @@ _CMD, _MODE, _TABLE_NAME = 1, 2, 1  # NFULA_CFG_CMD, NFULA_CFG_MODE, NFTA_TABLE_
 _BIND, _COPY_PACKET = 1, 2
 _REQUEST, _ACK, _ERROR = 1, 4, 2
 _BRIDGE = 7  # AF_BRIDGE
-_ROOM = 1 << 20  # bytes that may wait in the socket; what is more is lost, and the kernel does not mind
+_ROOM = 1 << 20  # bytes that may wait in the socket; the kernel drops more than that without an error
 
 
 class NflogError(Exception):
-    """The kernel does not log packets to us. The text is for people."""
+    """The kernel does not log packets to this process. The text is for users."""
 
 
 class Nflog:
-    """Hears group `group` in this network namespace. `heard` gets each datagram as it came, from the event loop that
-    watches `fileno()`."""
+    """Receives the log group `group` in this network namespace. `heard` gets each datagram as it came, in the event
+    loop that watches `fileno()`."""
 
     def __init__(self, group: int, snap: int, heard: Callable[[bytes], None]) -> None:
         self._heard = heard
@@ -40,12 +40,12 @@ class Nflog:
             raise NflogError(f"packets cannot be seen, log group {group}: {why}") from error
 
     def fileno(self) -> int:
-        """The socket's."""
+        """Return the socket's file descriptor."""
         return self._socket.fileno()
 
     def read(self) -> None:
-        """Hands on what is there. Never raises for what the kernel says."""
-        for _ in range(64):  # then others have their turn
+        """Pass on the datagrams that are there. Never raises for an error that the kernel returns."""
+        for _ in range(64):  # then other callbacks have their turn
             try:
                 self._heard(self._socket.recv(65536))
             except (BlockingIOError, InterruptedError):
@@ -54,12 +54,13 @@ class Nflog:
                 continue
 
     def close(self) -> None:
-        """Hears no more."""
+        """Stop receiving."""
         self._socket.close()
 
 
 def present(table: str) -> bool:
-    """Whether this network namespace has a bridge table of that name. Raises OSError where there is no nftables."""
+    """Return whether this network namespace has a bridge table of that name. Raises OSError where there is no
+    nftables."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:
         netlink.settimeout(1)
         try:
@@ -70,7 +71,7 @@ def present(table: str) -> bool:
 
 
 def _ask(netlink: socket.socket, kind: int, resource: int, attribute: int, value: bytes) -> None:
-    """One request; raises the OSError that the kernel answers with."""
+    """Send one request. Raises the OSError that the kernel answers with."""
     body = struct.pack("!BBH", _BRIDGE, 0, resource)
     body += struct.pack("=HH", 4 + len(value), attribute) + value + bytes(-len(value) % 4)
     netlink.send(struct.pack("=IHHII", 16 + len(body), kind, _REQUEST | _ACK, 1, 0) + body)

@@ -1,4 +1,4 @@
-"""Hands sightings over to the controller."""
+"""Reports sightings to the controller."""
 
 import asyncio
 import logging
@@ -13,21 +13,21 @@ from controller.wire.sightings import How, SightingReport
 log = logging.getLogger(__name__)
 
 UNUSABLE = (400, 404, 405, 413, 422)
-"""The controller will never take this report, or it is of a former release and takes none."""
+"""Status codes that mean: the controller will never take this report, or it is of a former release and takes none."""
 
 PAUSE = 0.1
 """Seconds between two reports."""
 
 
 class Away(Protocol):
-    """As much of the controller as a reporter needs."""
+    """The part of the controller that a reporter needs."""
 
     async def sightings(self, report: SightingReport) -> None:
-        """Hands a report over. Raises ControllerAway or ControllerRefused."""
+        """Send a report to the controller. Raises ControllerAway or ControllerRefused."""
 
 
 class Reporter:
-    """`tell` keeps a sighting, `run` hands over what there is until it is cancelled."""
+    """`tell` keeps a sighting; `run` reports the kept ones until it is cancelled."""
 
     def __init__(self, cloudlet: str, controller: Away, buffer: Buffer | None = None) -> None:
         self._cloudlet, self._controller = cloudlet, controller
@@ -35,14 +35,14 @@ class Reporter:
         self._news = asyncio.Event()
 
     def tell(self, endpoint: str, address: str, how: How, mac: str | None) -> None:
-        """Something was seen just now."""
+        """Keep a sighting of just now."""
         before = self._buffer.due
         self._buffer.add(endpoint, address, how, mac, asyncio.get_running_loop().time())
         if self._buffer.due != before:
             self._news.set()
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Report until it is cancelled."""
         backoff = Backoff(first=0.2, cap=20.0)
         while True:
             await self._wait()

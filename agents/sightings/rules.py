@@ -1,12 +1,12 @@
-"""From LANs to nft text: which packets the kernel tells of. Pure.
+"""Turns LANs into nft text: the packets that the kernel reports. Pure.
 
-Two kinds. `in`: out of a tunnel, whatever its source: a device of another LAN of the pool speaks to this one, or one of
-this LAN's prefix speaks from elsewhere. `at`: from a port of the LAN itself, with a source that is none of this
-cloudlet's. A source is an address and a MAC at a port: it is told of once, then held back for QUIET seconds. So many
-new ones a second are told of at most, of one port and of all of them, so that no port's flood hides what others send;
-the sets cannot fill up before their elements expire.
+There are two kinds. `in` is out of a tunnel, whatever its source: a device of another LAN of the pool speaks to this
+one, or one of this LAN's prefix speaks from elsewhere. `at` is from a port of the LAN itself, with a source that is
+none of this cloudlet's. A source is an address and a MAC at a port: it is reported once, then held back for QUIET
+seconds. The rules limit the new sources a second that they report, for each port and for all of them, so that no port's
+flood hides what others send. So the sets cannot fill up before their elements expire.
 
-The rules come after the fence's: what does not get in was not seen.
+The rules come after the fence's, so a packet that the fence drops is not seen.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,31 +15,31 @@ from ipaddress import ip_network
 
 TABLE = "weft-sightings"
 GROUP = 22341
-"""NFLOG group, per network namespace: "WE" in ASCII."""
+"""The NFLOG group, per network namespace: "WE" in ASCII."""
 
 QUIET = 60
-"""Seconds for which a source is not told of again."""
+"""Seconds for which a source is not reported again."""
 
 RATE, BURST = 20, 100
-"""New sources of one port a second, of each kind and family, and how many at once."""
+"""New sources of one port a second, of each kind and family, and the most at once."""
 
 PORTS = 10
-"""As many ports may do so at once."""
+"""So many ports may do so at the same time."""
 
 ROOM = 2 * PORTS * (RATE * QUIET + BURST)
-"""Sources that are held back at most: more than can come in before the first of them expire."""
+"""Most sources that are held back: more than can come in before the first of them expires."""
 
 TALKERS = 65_536
-"""Ports that are told apart."""
+"""Most ports that are told apart."""
 
 SNAP = 40
 """Bytes of a packet that are copied: the IPv6 header, which is longer than IPv4's addresses need."""
 
 _NOWHERE = {4: "0.0.0.0, 169.254.0.0/16", 6: "::, fe80::/10"}
-"""Sources that say nothing about where a device is."""
+"""Source addresses that do not tell where a device is."""
 
 _WORDS = {4: ("ip", "ip", "ipv4_addr"), 6: ("ip6", "ip6", "ipv6_addr")}
-"""EtherType, header and type of an address, as nft calls them."""
+"""EtherType, header and address type, in nft's terms."""
 
 
 @dataclass(frozen=True, order=True)
@@ -51,8 +51,8 @@ class Watch:
 
 
 def ruleset(watches: Sequence[Watch]) -> str:
-    """The text for `nft -f` that replaces the table in one transaction. Equal sets of LANs give equal text; no LANs, no
-    table. Raises ValueError for a prefix that is none."""
+    """Return the text for `nft -f` that replaces the table in one transaction. Equal sets of LANs give equal text;
+    without LANs there is no table. Raises ValueError for an invalid prefix."""
     lines = [f"table bridge {TABLE}", f"delete table bridge {TABLE}"]
     if watches:
         lines += [f"table bridge {TABLE} {{", *_sets(watches)]

@@ -1,4 +1,4 @@
-"""The agent's part in sightings, put together."""
+"""The agent's part in sightings: the rules, the packet log and the reporter together."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Sightings:
-    """Watches the LANs of the desired state, and reports."""
+    """Watches the LANs of the desired state, and reports sightings."""
 
     def __init__(self, cloudlet: str, controller: Away, nft: Nft | None = None) -> None:
         self._nft = nft or Nft()
@@ -31,25 +31,25 @@ class Sightings:
         self._said = ""
 
     def witness(self, leases: LeaseSource) -> LeaseSource:
-        """The same leases; what is granted is a sighting."""
+        """Return the same leases, with each granted lease reported as a sighting."""
         return Witness(leases, lambda endpoint, address, mac: self._reporter.tell(endpoint, address, "lease", mac))
 
     def intend(self, desired: Desired) -> None:
-        """These LANs from now on. Also to be called now and then while nothing has changed: what somebody else has
-        taken out of the kernel is put back."""
+        """Watch these LANs from now on. Call this now and then also without a change: it puts rules back that somebody
+        else has removed from the kernel."""
         self._lans, self._bridges = lans(desired), {}
         self._text = ruleset(watches(desired))
         self._intended.set()
 
     async def run(self) -> None:
-        """Works until cancelled. While the kernel cannot tell of packets, leases are told all the same."""
+        """Work until cancelled. If the kernel cannot report packets, leases are still reported."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._reporter.run())
             group.create_task(self._watch())
             group.create_task(self._keep())
 
     async def _keep(self) -> None:
-        """Keeps the rules in the kernel."""
+        """Keep the rules in the kernel."""
         while True:
             await self._intended.wait()
             self._intended.clear()
@@ -71,7 +71,7 @@ class Sightings:
             await asyncio.sleep(backoff.delay())
 
     async def _hear(self) -> None:
-        """Hears until cancelled."""
+        """Receive packets until it is cancelled."""
         door, loop = Nflog(GROUP, SNAP, self._heard), asyncio.get_running_loop()
         loop.add_reader(door.fileno(), door.read)
         try:

@@ -1,6 +1,7 @@
-"""Whose address is whose on one LAN. Pure.
+"""The holders of addresses on one LAN. Pure.
 
-Addresses are counted as offsets from the prefix's base, the same in both families: a pair has one number.
+An address is an offset from the prefix's base, the same in both families: one number stands for an IPv4 and an IPv6
+address.
 """
 
 from collections.abc import Iterable
@@ -17,8 +18,8 @@ NOBODY: Macs = frozenset()
 
 @dataclass
 class Leased:
-    """What an agent's leases say of a LAN. `clients` by offset; `ranges` are first and last offset of what the agent
-    gives out; `bound`: by policy, whether sources are checked."""
+    """The leases of a LAN. `clients` are by offset. `ranges` are the first and last offsets that the agent gives out.
+    `bound` says whether sources are checked, by policy."""
 
     clients: dict[int, Client] = field(default_factory=dict)
     ranges: tuple[tuple[int, int], ...] = ()
@@ -27,7 +28,7 @@ class Leased:
 
 @dataclass
 class GuardedLan:
-    """One LAN. `held`: by offset, who may use it, as it was last settled."""
+    """One LAN. `held` has, by offset, the MACs that may use it, as last settled."""
 
     bridge: str
     prefix: IPv4Network
@@ -41,14 +42,16 @@ class GuardedLan:
     _brought: dict[int, set[str]] = field(default_factory=dict)
 
     def settle(self, offset: int) -> tuple[Macs, Macs]:
-        """Who could use it until now, and who can from now on."""
+        """Compute the offset's holders again. Return the MACs that could use it until now, and those that can from now
+        on."""
         before, now = self.held.pop(offset, NOBODY), self._macs(offset)
         if now:
             self.held[offset] = now
         return before, now
 
     def visit(self, machine: str, visit: Visit | None) -> set[int]:
-        """The machine is here with what it brought; None: it is not. Returns the offsets that this may concern."""
+        """Note that the machine is here with the addresses that it brought, or with None that it is not. Return the
+        offsets that this may concern."""
         before = self._visits.pop(machine, None)
         if visit is not None:
             self._visits[machine] = visit
@@ -65,13 +68,14 @@ class GuardedLan:
         return concerned | {o for o, c in self.leased.clients.items() if c.mac in macs or c.client_id == its}
 
     def addresses(self, offset: int) -> list[str]:
-        """The address in each family that has it."""
+        """Return the offset's address in each family that has it."""
         networks: list[IPv4Network | IPv6Network] = [self.prefix]
         networks += [self.prefix6] if self.prefix6 is not None else []
         return [str(network[offset]) for network in networks if 0 <= offset < network.num_addresses]
 
     def _macs(self, offset: int) -> Macs:
-        """A machine's vNICs are one: the kernel in it may answer on either for both."""
+        """Return the MACs that may use the offset. A machine's vNICs count as one: its kernel may answer on either for
+        both."""
         names, macs = set(self._brought.get(offset, ())), set[str]()
         if (client := self.leased.clients.get(offset)) is not None:
             macs |= {client.mac} if client.mac is not None else set()

@@ -1,4 +1,4 @@
-"""The machines of this cloudlet and the addresses that they came with, over a restart of the agent."""
+"""The machines of this cloudlet and the addresses that they came with, kept across a restart of the agent."""
 
 import logging
 
@@ -14,7 +14,7 @@ FILE = "machines.json"
 
 class Visit(Message):
     """A machine at an endpoint: the MACs of its vNICs, the addresses that it had or was to get by the order that
-    brought it, and which move that was."""
+    brought it, and the move that brought it."""
 
     endpoint: str
     macs: tuple[str, ...]
@@ -26,7 +26,7 @@ _VISITS = TypeAdapter(dict[str, Visit])
 
 
 def read(state: StateDirectory) -> dict[str, Visit]:
-    """By the machine's name. What cannot be read is none, and said so."""
+    """Return the visits by the machine's name. A file that cannot be read counts as empty, and is logged."""
     try:
         text = state.read(FILE)
         return _VISITS.validate_json(text) if text is not None else {}
@@ -36,5 +36,5 @@ def read(state: StateDirectory) -> dict[str, Visit]:
 
 
 def write(state: StateDirectory, visits: dict[str, Visit]) -> None:
-    """Raises StateError."""
+    """Write the visits. Raises StateError."""
     state.write(FILE, _VISITS.dump_json(visits).decode())

@@ -1,14 +1,15 @@
-"""From LANs to nft text and elements. Pure.
+"""Turns LANs into nft text and elements. Pure.
 
-A table of its own, behind the fences and ahead of the sightings: what is dropped was not seen. Each LAN has sets, which
-change element by element while the rules stay: `held` has who may use what, `bound` what has a holder at all, and
-`ranges` what nobody may use who does not hold it. An ARP message is compared twice: by its sender's MAC, and by the
-frame's.
-What a neighbour advertises is compared with the frame's MAC as raw bits, which every nft release can (`target`,
-`about`, `near`).
+The source guard has its own table, after the fences and before the sightings, so that a dropped packet is no sighting.
+Each LAN has sets, whose elements change while the rules stay. `held` says who may use which address, `bound` which
+addresses have a holder at all, and `ranges` which addresses nobody but a holder may use. An ARP message is compared
+twice: by its sender's MAC, and by the frame's.
 
-DHCP passes from any address: a client that has slept renews from the one it had. So does whoever asks whether an
-address is free: from 0.0.0.0 or from ::.
+The target of a neighbour advertisement is compared with the frame's MAC as raw bits, which every nft release can do
+(`target`, `about`, `near`).
+
+DHCP passes from any address: a client that has slept renews from its earlier one. Questions whether an address is free,
+from 0.0.0.0 or from ::, pass too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ from agents.sources.lan import GuardedLan, Macs
 
 TABLE = "weft-sources"
 REASON = "source-at"
-"""Counts what came from somebody else's address, after the bridge's name and a dot."""
+"""The counter of packets from somebody else's address has this name, after the bridge's name and a dot."""
 
 Change = tuple[str, str]
 """The name of a set, and an element."""
@@ -37,7 +38,7 @@ _TYPES = {
 
 
 def ruleset(lans: Iterable[GuardedLan]) -> str:
-    """The text for `nft -f` that makes the table anew, with all that is held."""
+    """Return the text for `nft -f` that replaces the table, with all held addresses."""
     ordered = sorted(lans, key=lambda lan: lan.bridge)
     lines = [f"table bridge {TABLE}", f"delete table bridge {TABLE}"]
     if ordered:
@@ -51,14 +52,14 @@ def ruleset(lans: Iterable[GuardedLan]) -> str:
 
 
 def ports(lans: Iterable[GuardedLan]) -> str:
-    """The text that changes no more than which ports are looked at."""
+    """Return the text that changes only which ports are guarded."""
     jumps = _jumps(sorted(lans, key=lambda lan: lan.bridge))
     lines = [f"flush chain bridge {TABLE} prerouting", f"table bridge {TABLE} {{", "\tchain prerouting {", *jumps]
     return "\n".join([*lines, "\t}", "}"]) + "\n"
 
 
 def changes(lan: GuardedLan, offset: int, before: Macs, now: Macs) -> Iterator[tuple[Change, bool]]:
-    """Which elements are to be there, or to be there no longer, when an address changes hands."""
+    """Yield the elements that change when an address changes hands, each with whether it is to be there."""
     for address in lan.addresses(offset):
         raw = _raw(address)
         held, bound, more = ("held6", "bound6", True) if ":" in address else ("held4", "bound4", False)
@@ -74,7 +75,7 @@ def changes(lan: GuardedLan, offset: int, before: Macs, now: Macs) -> Iterator[t
 
 
 def elements_of(lan: GuardedLan, ranges: Iterable[tuple[int, int]]) -> set[Change]:
-    """The elements for ranges of the LAN, given as first and last offset."""
+    """Return the elements for ranges of the LAN, given as first and last offset."""
     found = set()
     for first, last in ranges:
         for low, high in zip(lan.addresses(first), lan.addresses(last), strict=False):
@@ -117,7 +118,8 @@ def _rules(lan: GuardedLan) -> Iterator[str]:
 
 
 def _jumps(lans: Iterable[GuardedLan]) -> list[str]:
-    """By the ports' names: not every kernel tells nft the bridge's."""
+    """Return the jumps to the LANs' chains. They name ports, because not every kernel tells nft the name of the
+    bridge."""
     guarded = [lan for lan in lans if lan.ports and lan.leased.bound]
     names = [", ".join(f'"{port}"' for port in lan.ports) for lan in guarded]
     return [f"\t\tiifname {{ {ports} }} jump {lan.bridge}" for lan, ports in zip(guarded, names, strict=True)]

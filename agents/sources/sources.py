@@ -24,19 +24,19 @@ Guarded = frozenset[tuple[str, tuple[str, ...]]]
 
 
 class Sources:
-    """One cloudlet's. Until `apply` has been called the kernel's table stays as an agent before has left it. `wake` is
-    called when `apply` has something to do."""
+    """The source guard of one cloudlet. Until the first call of `apply` the kernel's table stays as an earlier agent
+    has left it. Sources calls `wake` when `apply` has something to do."""
 
     def __init__(self, nft: Nft, state: StateDirectory, wake: Callable[[], None] = lambda: None) -> None:
         self._table, self._state, self._wake = Table(nft, wake), state, wake
         self._leased: dict[str, Leased] = {}
         self._lans: dict[str, GuardedLan] = {}
         self._visits = machines.read(state)
-        self._guarded: Guarded = frozenset()  # as the rules in the kernel have it
+        self._guarded: Guarded = frozenset()  # by the rules in the kernel
 
     async def apply(self, desired: Desired, ports_of: Mapping[str, Iterable[str]]) -> str | None:
-        """Makes the table that of these LANs, whose access ports are given by the bridge's name. Only LANs whose leases
-        are known are guarded. Returns what went wrong."""
+        """Make the table that of these LANs. `ports_of` has their access ports by the bridge's name. Only LANs whose
+        leases are known are guarded. Return the problem, if any."""
         shapes = {e.name: _shape(e) for e in desired.endpoints if e.name in self._leased}
         async with self._table.turn:
             anew = self._table.stale
@@ -48,7 +48,7 @@ class Sources:
             if not anew and guarded == self._guarded:
                 return None
             if anew:
-                self._table.forget()  # the text has it all
+                self._table.forget()  # the text has all of it
             try:
                 await self._table.load(ruleset(self._lans.values()) if anew else ports(self._lans.values()))
             except (NftError, OSError) as error:
@@ -57,16 +57,16 @@ class Sources:
             return None
 
     def ports(self, endpoint: str) -> tuple[str, ...]:
-        """The access ports of a LAN whose leases are known."""
+        """Return the access ports of a LAN whose leases are known."""
         lan = self._lans.get(endpoint)
         return lan.ports if lan is not None else ()
 
     async def stop(self) -> None:
-        """Finishes what is being written. The kernel's table stays."""
+        """Finish the change that is being written. The kernel's table stays."""
         await self._table.stop()
 
     async def lease(self, endpoint: str, leased: Leased) -> None:
-        """All that is leased on a LAN, which is kept by `change` from now on."""
+        """Set all leases of a LAN. From now on `change` updates them."""
         self._leased[endpoint] = leased
         if (lan := self._lans.get(endpoint)) is not None:
             before, lan.leased = lan.leased, leased
@@ -81,8 +81,8 @@ class Sources:
         ranges: tuple[tuple[int, int], ...] | None = None,
         bound: bool = True,
     ) -> None:
-        """Who has leased what from now on, by offset; None: nobody. With `ranges`, if they or the policy may have
-        changed. Returns when the kernel knows: at once, if that is nothing new to it."""
+        """Set the clients that have leases from now on, by offset (None: nobody). Pass `ranges` if they or the policy
+        may have changed. Return when the kernel has the change: at once, if it is nothing new to it."""
         if (leased := self._leased.get(endpoint)) is None:
             return
         before = leased.ranges
@@ -101,12 +101,12 @@ class Sources:
             await self._table.flush()
 
     def end(self, endpoint: str) -> None:
-        """There are no leases of that LAN any more."""
+        """Forget the leases of that LAN."""
         self._leased.pop(endpoint, None)
 
     async def admit(self, order: Order) -> None:
-        """The machine comes to the endpoint: its vNICs may use what it has leased, and what the order says that it has.
-        Returns when the kernel knows."""
+        """Admit the machine to the endpoint: its vNICs may use the addresses that it has leased, and those that the
+        order names. Return when the kernel has the change."""
         addresses = order.addresses
         brought = {a for a in (addresses.old, addresses.new) if a is not None} if addresses is not None else set()
         before = self._visits.get(order.machine.name)
@@ -119,7 +119,7 @@ class Sources:
             await self._visit(order.machine.name, visit)
 
     async def dismiss(self, order: Order) -> None:
-        """The machine is not at the endpoint any more, or its move there came to nothing."""
+        """Withdraw that, because the machine is not at the endpoint any more, or its move there has failed."""
         visit = self._visits.get(order.machine.name)
         if visit is None or visit.endpoint != order.endpoint or (order.act == "abort" and visit.move != order.move):
             return

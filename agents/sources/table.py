@@ -1,5 +1,5 @@
-"""The kernel's table of sources: put in as a whole, then kept element by element, in one run of nft for all that
-changes meanwhile."""
+"""The kernel's table of sources. It is loaded as a whole, and then changed element by element: one run of nft takes all
+changes that have come meanwhile."""
 
 import asyncio
 import logging
@@ -13,43 +13,43 @@ log = logging.getLogger(__name__)
 
 
 class Table:
-    """One namespace's. Whoever puts it in holds `turn` from when he looks at what is to be in it. `wake` is called when
-    elements were refused, and the whole has to be put in again."""
+    """The table of one network namespace. A caller that loads it holds `turn` from when it reads what is to be in the
+    table. Table calls `wake` when the kernel has refused elements, and the whole table has to be loaded again."""
 
     def __init__(self, nft: Nft, wake: Callable[[], None]) -> None:
         self.turn = asyncio.Lock()
         self._nft, self._wake = nft, wake
         self._pending: dict[Change, bool] = {}
         self._commit = GroupCommit(self._write)
-        self._strange: int | None = None  # Nft.strange() when it was put in; None: it was not
+        self._strange: int | None = None  # Nft.strange() when it was loaded; None: it was not
 
     @property
     def stale(self) -> bool:
-        """Whether it was never put in, or somebody may have changed it since."""
+        """Whether the table was never loaded, or somebody may have changed it since."""
         return self._strange is None or self._strange != self._nft.strange()
 
     def note(self, changes: Mapping[Change, bool]) -> None:
-        """Elements that are to be there, or not to be, after the next `flush`."""
+        """Note elements that are to be there, or not to be there, after the next `flush`."""
         self._pending.update(changes)
 
     def forget(self) -> None:
-        """What is noted is in the text of the next `load`."""
+        """Forget the noted elements, because the text of the next `load` has them."""
         self._pending.clear()
 
     async def load(self, text: str) -> None:
-        """Runs the text. Raises NftError and OSError: then the table is still to be put in."""
+        """Load the text. Raises NftError and OSError: then the table still has to be loaded."""
         self._strange = None
         self._strange = await self._nft.load(text)
 
     async def flush(self) -> None:
-        """Returns when the kernel has what is noted, or did not take it."""
+        """Return when the kernel has the noted elements, or has refused them."""
         if self._strange is None and not self.turn.locked():
             return  # the whole table is still to come
         if self._pending or not self._commit.idle:
             await self._commit.written()
 
     async def stop(self) -> None:
-        """Finishes what is being written. The kernel's table stays."""
+        """Finish the change that is being written. The kernel's table stays."""
         await self._commit.close()
 
     async def _write(self) -> None:

@@ -1,1 +1,1 @@
-"""An agent's files: its state, written so that a crash loses nothing."""
+"""The agent's files: its state, written so that a crash loses nothing."""

@@ -1,7 +1,7 @@
-"""Files that are replaced as a whole: a crash of the process or of the host leaves the old one or the new one.
+"""Files that are replaced as a whole: a crash of the process or of the host leaves the old file or the new file.
 
-A file's own fsync does not keep its name: that is its directory's (fsync(2), "Notes"), so each rename is followed by
-one of that. Nothing else in the agent renames a file.
+The fsync of a file does not store its name: only the fsync of its directory does (fsync(2), "Notes"). An fsync of the
+directory therefore follows each rename. No other part of the agent renames files.
 """
 
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def replace(path: Path, text: str, mode: int = 0o600, ready: Callable[[Path], None] | None = None) -> None:
-    """The file has that text, and is on the disk with its name when this returns. `ready` is called with the new file
-    before it takes the old one's place. Raises OSError."""
+    """Replace the file `path` with `text`. When this returns, the content and the name are on the disk. `ready` is
+    called with the new file before it takes the place of the old one. Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)  # its mode may be another
+    fresh.unlink(missing_ok=True)  # a file left by a crash may have another mode
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
         os.fchmod(file.fileno(), mode)
         file.write(text)
@@ -25,7 +25,8 @@ def replace(path: Path, text: str, mode: int = 0o600, ready: Callable[[Path], No
 
 
 def rename(fresh: Path, path: Path) -> None:
-    """A file whose content is on the disk takes another one's place, for good. Raises OSError."""
+    """Rename `fresh` to `path`, so that the name is on the disk too. The content of `fresh` is already there. Raises
+    OSError."""
     fresh.rename(path)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -1,11 +1,12 @@
-"""Many who wait for a write, and few writes: whoever comes while one runs is served by the next, with the others."""
+"""Few writes for many tasks that wait for one: all tasks that ask during a write share the next write."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 
 class GroupCommit:
-    """`write` takes along what there is to write when it is called, and never runs twice at a time."""
+    """A queue in front of `write`, which never runs twice at a time. Each write takes in all data that is there at its
+    start."""
 
     def __init__(self, write: Callable[[], Awaitable[None]]) -> None:
         self._write = write
@@ -17,7 +18,7 @@ class GroupCommit:
         return self._writing is None
 
     async def written(self) -> None:
-        """Returns when a `write` that was called after this has ended. Raises what it raised."""
+        """Wait until a `write` that started after this call has ended. Raises the error that the write raised."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
         if self._writing is None:
@@ -25,7 +26,7 @@ class GroupCommit:
         await done
 
     async def close(self) -> None:
-        """Finishes what is being written."""
+        """Wait until no write runs any more."""
         if self._writing is not None:
             await asyncio.gather(self._writing, return_exceptions=True)
 
@@ -38,7 +39,7 @@ class GroupCommit:
             except Exception as error:
                 failed = error
             for done in waiting:
-                if done.done():  # who waited was cancelled
+                if done.done():  # the task that waited was cancelled
                     continue
                 if failed is None:
                     done.set_result(None)

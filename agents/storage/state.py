@@ -1,4 +1,4 @@
-"""The agent's directory: credential, last desired state, leases. Each file is replaced as a whole, mode 0600."""
+"""The agent's state directory: credential, last desired state, leases. Each file is replaced as a whole, mode 0600."""
 
 import json
 import secrets
@@ -12,11 +12,11 @@ from controller.wire.desired import Desired
 
 
 class StateError(Exception):
-    """The directory cannot be used. The text names the file."""
+    """Raised when the directory cannot be used. The text names the file."""
 
 
 class StateDirectory:
-    """Files of one cloudlet below `directory`, which is made if it is not there."""
+    """The files of one cloudlet below `directory`, which is created if it does not exist."""
 
     def __init__(self, directory: Path, cloudlet: str) -> None:
         self._directory, self._cloudlet = directory, cloudlet
@@ -27,7 +27,8 @@ class StateDirectory:
             raise StateError(f"state_dir {directory}: {error.strerror}") from error
 
     def open_to(self, readers: str | None) -> None:
-        """The group that may read the directory and every file in it besides, from now on; None: nobody may."""
+        """Let the group `readers` read the directory and every file in it, from now on; None: no group may. Raises
+        StateError."""
         self._readers = readers
         for path in (self._directory, *self._directory.iterdir()):
             self._share(path)
@@ -45,7 +46,8 @@ class StateDirectory:
             raise StateError(f"{path}: cannot be opened{whom}: {error.strerror}") from error
 
     def credential(self) -> str | None:
-        """What enrolment gave; None before. Raises StateError if the file belongs to another cloudlet."""
+        """Return the credential of the enrolment, None before it. Raises StateError if the file belongs to another
+        cloudlet."""
         text = self.read("credential.json")
         if text is None:
             return None
@@ -60,23 +62,23 @@ class StateDirectory:
         return credential
 
     def save_credential(self, credential: str) -> None:
-        """Keeps it over restarts."""
+        """Store the credential for restarts."""
         self.write("credential.json", json.dumps({"cloudlet": self._cloudlet, "credential": credential}))
         self.remove("proposed")
 
     def proposed(self) -> str | None:
-        """The credential that an enrolment was begun with, of which nothing is known yet."""
+        """Return the credential with which an enrolment was begun and whose result is not known yet."""
         return self.read("proposed")
 
     def propose(self) -> str:
-        """A credential to enrol with: kept until one is saved, so that an answer that was lost can be asked for again,
-        also after a restart."""
+        """Return a new credential to enrol with. It is stored until a credential is saved: if the answer is lost, the
+        agent can ask for it again, also after a restart."""
         proposed = secrets.token_urlsafe(32)
         self.write("proposed", proposed)
         return proposed
 
     def desired(self) -> Desired | None:
-        """The last desired state; None if there is none that this version understands."""
+        """Return the last desired state; None if there is none that this version understands."""
         text = self.read("desired.json")
         try:
             desired = Desired.model_validate_json(text) if text is not None else None
@@ -85,11 +87,11 @@ class StateDirectory:
         return desired if desired is not None and desired.cloudlet == self._cloudlet else None
 
     def save_desired(self, desired: Desired) -> None:
-        """Keeps it for a start without the controller."""
+        """Store the desired state for a start without the controller."""
         self.write("desired.json", desired.model_dump_json())
 
     def read(self, name: str) -> str | None:
-        """The text of one file; None if it is not there."""
+        """Return the text of one file; None if it does not exist."""
         path = self._directory / name
         try:
             return path.read_text()
@@ -99,7 +101,7 @@ class StateDirectory:
             raise StateError(f"{path}: {error.strerror}") from error
 
     def remove(self, name: str) -> None:
-        """Removes one file, if it is there."""
+        """Remove one file, if it exists."""
         path = self._directory / name
         try:
             path.unlink(missing_ok=True)
@@ -107,7 +109,7 @@ class StateDirectory:
             raise StateError(f"{path}: {error.strerror}") from error
 
     def write(self, name: str, text: str) -> None:
-        """Replaces one file; a crash leaves the old one or the new one."""
+        """Replace one file; a crash leaves the old file or the new file."""
         path = self._directory / name
         try:
             durable.replace(path, text, ready=self._share if self._readers is not None else None)

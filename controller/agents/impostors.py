@@ -1,4 +1,4 @@
-"""What cloudlets drop of impostors: told now and then, however much it is."""
+"""Events about packets of impostors that cloudlets drop, limited in number however many packets are dropped."""
 
 import time
 from collections import OrderedDict
@@ -9,7 +9,7 @@ from controller.runtime.event_log import EventLog
 from controller.wire.access import AccessReport, Dropped, Impostor
 
 QUIET = 600.0
-"""Seconds between two events about the same at the same LAN."""
+"""Seconds between two events about the same kind of packet at the same LAN."""
 
 REMEMBERED = 1000
 
@@ -41,18 +41,18 @@ EVENTS: dict[Impostor, tuple[str, str]] = {
     "vxlan": ("vxlan-injected", "VXLAN came from somebody who shares no pool with it"),
     "vni": ("vxlan-injected", "VXLAN came from the VTEP of a peer, with the VNI of a tunnel that is not that peer's"),
 }
-"""By what was dropped: the event's type, and what it says."""
+"""The event's type and text, by the kind of packet that was dropped."""
 
 
 class Impostors:
-    """Raises an event the first time, and again after QUIET seconds if it has gone on."""
+    """Raises an event at the first drop, and again after QUIET seconds if drops have gone on."""
 
     def __init__(self, event_log: EventLog, clock: Callable[[], float] = time.monotonic) -> None:
         self._event_log, self._clock = event_log, clock
         self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def look(self, before: AccessReport | None, report: AccessReport) -> None:
-        """What a cloudlet has dropped since the report before."""
+        """Note the packets that a cloudlet has dropped since the report before."""
         had = {(one.endpoint, one.what): one.packets for one in before.dropped} if before else {}
         for one in report.dropped:
             if one.packets and one.packets != had.get((one.endpoint, one.what)):

@@ -9,17 +9,17 @@ from controller.db import neighbour_history, reporters
 from controller.db.engine import Database
 
 LONGEST = timedelta(hours=6)
-"""How much is rolled up at once."""
+"""The longest time that is rolled up at once."""
 
 SLICE = 50
-"""Neighbours whose rows are looked at before others have their turn: 3,000 rounds of an hour."""
+"""Neighbours whose rows are read before other tasks run: 3,000 rounds of an hour."""
 
 Summaries = dict[tuple[str, str, datetime], Summary]
 
 
 async def roll_up(database: Database, cloudlet: str, probe_seconds: float) -> None:
-    """A cloudlet's rounds into hours, its hours into days, and away with what is too old. What was read is written only
-    if nothing has come in meanwhile; else it is for the next time. Doing it again changes nothing."""
+    """Roll a cloudlet's rounds up into hours and its hours into days, and delete what is too old. If new rounds have
+    come in since they were read, nothing is written and the next call tries again. Repeating a call changes nothing."""
     async with database.read() as session:
         before = await reporters.get(session, cloudlet)
     if before is None:
@@ -47,7 +47,7 @@ async def roll_up(database: Database, cloudlet: str, probe_seconds: float) -> No
 
 
 async def _summaries(database: Database, cloudlet: str, span: int, since: datetime, until: datetime) -> Summaries:
-    """The hours or days (`span`) of a time, from what is one finer."""
+    """Return the summaries of the hours or days (`span`) of a time, made from those of the next finer span."""
     found: Summaries = {}
     finer = ROUND if span == HOUR else HOUR
     async with database.read() as session:

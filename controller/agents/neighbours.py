@@ -1,8 +1,7 @@
-"""Reports on neighbours on their way into the database, and what has to be done about those that fall silent.
+"""Reports on neighbours: written to the database, with events about neighbours that appear or are lost.
 
-A report is answered when it is committed, so nothing that was answered is ever lost, and what was not is sent again;
-reports of the same second share one transaction.
-"""
+A report is answered when it is committed, so no answered report is ever lost, and agents send the others again. Reports
+of the same second share one transaction."""
 
 import asyncio
 import logging
@@ -30,23 +29,23 @@ PAUSE = 1.0
 """Seconds that a report waits at most for others to join its transaction."""
 
 MOST_WAITING = 50_000
-"""Rounds that wait for the database at most; whoever brings more is told to come again."""
+"""Most rounds that wait for the database. An agent that brings more is told to come again later."""
 
 AGAIN = 10
-"""Seconds after which."""
+"""Seconds after which an agent should send a report again."""
 
 ROLLED_AT_ONCE = 10
-"""Reporters whose history is rolled up in one sweep: 1,000 of them have their turn within ten minutes."""
+"""Reporters whose history is rolled up in one sweep, so that 1,000 of them take less than ten minutes."""
 
 FORGOTTEN = timedelta(days=1)
-"""After which a pair that nobody measures any more is not shown as stale either."""
+"""Time after which a pair that no agent measures any more is not shown as stale either."""
 
 CLEAN = 12
-"""Every so many sweeps what is left of cloudlets that are gone is removed."""
+"""Number of sweeps from one removal of rows of deleted cloudlets to the next."""
 
 
 class Neighbours:
-    """Takes in reports (`run`), on every controller, and looks after the whole region's (`sweep`), on one."""
+    """Takes in reports (`run`) on every controller, and checks the neighbours of the whole region (`sweep`) on one."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent], event_log: EventLog, metrics: Metrics) -> None:
         self._database, self._intent, self._event_log, self._metrics = database, intent, event_log, metrics
@@ -55,7 +54,8 @@ class Neighbours:
         self._turn = 0
 
     async def take(self, report: NeighbourReport) -> None:
-        """Takes in a report; returns when it is committed. Raises Problem (503) if it could not be: send it again."""
+        """Take in a report; return when it is committed. Raises Problem (503) if it was not; the agent then sends it
+        again."""
         if self._arrivals.size > MOST_WAITING:
             raise _later("Too many reports are waiting for the database.")
         arrival = Arrival(report, now(), asyncio.get_running_loop().create_future())
@@ -64,7 +64,7 @@ class Neighbours:
         await arrival.done
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Writes until cancelled. When the controller stops, whoever waits is answered at once."""
+        """Write reports until cancelled. When the controller stops, waiting agents are answered at once."""
         while True:
             await self._work.wait()
             with suppress(TimeoutError):
@@ -73,7 +73,7 @@ class Neighbours:
             await self._write_portion()
 
     async def flush(self) -> None:
-        """Writes all that is there."""
+        """Write all reports that wait."""
         while self._arrivals:
             await self._write_portion()
 
@@ -85,7 +85,7 @@ class Neighbours:
     async def _commit(self, arrivals: list[Arrival]) -> None:
         try:
             await self._write(arrivals)
-        except Exception:  # whatever is wrong with the database now, the agents come again
+        except Exception:  # the agents send these reports again
             log.exception("%d reports on neighbours could not be written", len(arrivals))
             for arrival in arrivals:
                 if not arrival.done.done():
@@ -113,7 +113,7 @@ class Neighbours:
         self._tell(intake.news(), "answers with too long a delay, or too seldom")
 
     def _tell(self, news: Iterable[tuple[Pair, bool]], why: str) -> None:
-        """An event for each cloudlet with news."""
+        """Note an event for each cloudlet with news."""
         changes: dict[tuple[str, bool], list[str]] = {}
         for (of, to), possible in news:
             changes.setdefault((of, possible), []).append(to)
@@ -123,8 +123,8 @@ class Neighbours:
             self._event_log.note(kind, of, text, caused_by=of_cloudlet(of), neighbours=sorted(names))
 
     async def sweep(self) -> None:
-        """Takes the silent ones from the possible neighbours, rolls history up, and now and then removes what is left
-        of cloudlets that are gone. On one controller of a region, every few seconds."""
+        """Remove silent neighbours from the possible ones, roll history up, and now and then delete the rows of deleted
+        cloudlets. One controller of a region runs this, every few seconds."""
         async with self._database.read() as session:
             counts = await neighbours.counts(session, now())
             overdue = await neighbours.any_silent(session, now())
@@ -161,7 +161,7 @@ def _later(detail: str) -> Problem:
 
 
 def _sentence(names: list[str], possible: bool) -> str:
-    """`a is a possible neighbour now`; of many, the first few and how many more."""
+    """Return `a is a possible neighbour now`; for many names, the first few and the number of others."""
     ordered = sorted(names)
     what, when = ("possible", "now") if possible else ("no possible", "any more")
     if len(ordered) == 1:

@@ -1,7 +1,8 @@
-"""Presence: when the region changes, those who have others to probe now are told (Teka, "Possible neighbour database").
+"""Presence: when the region changes, wakes the streams of the cloudlets that have other neighbours to probe now (Teka,
+"Possible neighbour database").
 
-Away from the change path: a change is on its way to route servers and agents before anybody is looked for here, and a
-storm of changes is looked at once. What a stream then sends is computed for that cloudlet alone."""
+This is outside of the path of a change: a change is sent to route servers and agents before this module looks at it,
+and changes in quick succession are handled together. Each stream then computes the candidates of its own cloudlet."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,19 +14,19 @@ from controller.core.neighbours import concerned
 from controller.runtime.wakeup import Wakeup
 
 GATHER = 0.1
-"""Seconds in which further changes join in."""
+"""Seconds in which further changes are collected."""
 
 LOOK = 5.0
-"""Seconds after which the intent is looked at though no bell rang."""
+"""Seconds after which the intent is checked although no wake-up came."""
 
 AT_ONCE = 5
 PAUSE = 0.01
-"""Streams woken at once, and seconds to the next ones: a change of policy concerns every cloudlet, and nobody who makes
-another change meanwhile is to wait behind all of them."""
+"""Streams woken at once, and seconds until the next ones: a change of policy concerns every cloudlet, and another
+change must not wait for all of them."""
 
 
 async def announce(intent: Callable[[], Intent], agents: Agents, wakeup: Wakeup) -> None:
-    """Works until cancelled."""
+    """Wake the streams of concerned cloudlets after each change, until cancelled."""
     told = intent()
     with wakeup.listen() as wake:
         while True:

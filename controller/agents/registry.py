@@ -1,6 +1,7 @@
-"""The agents as this controller knows them now: whose stream is open, what each reported last, and who waits for a
-report that confirms a change. In memory: a controller that restarts hears it all again. Of agents that are connected to
-other replicas it knows where they are and what they have proved there (`controller.replication.agent_presence`)."""
+"""The agents as this controller knows them: whose stream is open, the last report of each, and the waits for a report
+that confirms a change. All of it is in memory: after a restart, the agents report it again. Of agents that are
+connected to other replicas it knows where they are and which generation they have proved
+(`controller.replication.agent_presence`)."""
 
 import asyncio
 import time
@@ -17,14 +18,14 @@ from controller.runtime.wakeup import Wakeup
 from controller.wire.reports import Report
 
 SILENCE = 75.0
-"""Seconds without a report after which an open stream counts for nothing: agents report every 30 s."""
+"""Seconds without a report after which an open stream no longer counts as connected: agents report every 30 s."""
 
 
 @dataclass
 class Attendance:
-    """One cloudlet's agent. `expected` are the tunnels of each generation that was published and not yet reported,
+    """One cloudlet's agent. `expected` are the tunnels of each generation that was published and not yet reported.
     `proved` is the latest generation that a report showed to be in the kernel. `announced` counts how often its
-    candidates may have changed, and `ordered` its orders."""
+    candidates may have changed, and `ordered` how often its orders may have."""
 
     wakeup: Wakeup = field(default_factory=Wakeup)
     opened: float = 0.0
@@ -52,7 +53,7 @@ class Elsewhere:
 
 
 class Agents:
-    """The agents of all cloudlets. `stir` is set when there is something that other replicas should know."""
+    """The agents of all cloudlets. `stir` is set when there is news for other replicas."""
 
     def __init__(self) -> None:
         self.stir = asyncio.Event()
@@ -63,17 +64,17 @@ class Agents:
         self._seen: dict[str, tuple[datetime, str | None]] = {}
 
     def of(self, cloudlet: str) -> Attendance:
-        """What is known of one cloudlet's agent."""
+        """Return the record of one cloudlet's agent."""
         return self._known.setdefault(cloudlet, Attendance())
 
     @property
     def connected(self) -> int:
-        """How many agents have a stream open."""
+        """The number of agents that are connected."""
         return sum(agent.connected for agent in self._known.values())
 
     @contextmanager
     def attend(self, cloudlet: str) -> Iterator[asyncio.Event]:
-        """Counts a stream as open; its event is set whenever there may be a new desired state to send."""
+        """Count a stream as open until the block ends; its event is set whenever there may be something new to send."""
         agent = self.of(cloudlet)
         with agent.wakeup.listen() as wake:
             agent.opened = time.monotonic()
@@ -86,7 +87,7 @@ class Agents:
         self._tell(cloudlet)
 
     def publish(self, cloudlet: str, version: int, expected: Tunnels) -> None:
-        """Wakes the cloudlet's streams and remembers what a report on this version has to show."""
+        """Wake the cloudlet's streams, and remember the tunnels that a report on this version has to show."""
         agent = self.of(cloudlet)
         if not agent.connected:
             agent.expected.clear()
@@ -94,39 +95,39 @@ class Agents:
         agent.wakeup.ring()
 
     def announce(self, cloudlet: str) -> None:
-        """Wakes the cloudlet's streams: its candidates may be others now."""
+        """Wake the cloudlet's streams because its candidates may have changed."""
         if agent := self._known.get(cloudlet):
             agent.announced += 1
             agent.wakeup.ring()
 
     def order(self, cloudlet: str) -> None:
-        """Wakes the cloudlet's streams: its orders may be others now."""
+        """Wake the cloudlet's streams because its orders may have changed."""
         if agent := self._known.get(cloudlet):
             agent.ordered += 1
             agent.wakeup.ring()
 
     def order_all(self) -> None:
-        """As `order`, for all that are connected here."""
+        """Call `order` for all agents that are connected here."""
         for name, agent in self._known.items():
             if len(agent.wakeup):
                 self.order(name)
 
     def cut(self, cloudlet: str) -> None:
-        """Wakes the cloudlet's streams: those that were opened with another credential end."""
+        """Wake the cloudlet's streams, so that those opened with another credential end."""
         if agent := self._known.get(cloudlet):
             agent.wakeup.ring()
 
     def wake(self, cloudlet: str) -> None:
-        """Wakes the cloudlet's streams: it may have to filter something else now."""
+        """Wake the cloudlet's streams because its filters or session keys may have changed."""
         self.cut(cloudlet)
 
     def wake_all(self) -> None:
-        """Wakes all streams: there may be something that concerns everybody."""
+        """Wake all streams, for news that may concern all of them."""
         for agent in self._known.values():
             agent.wakeup.ring()
 
     def forget(self, cloudlet: str) -> None:
-        """The cloudlet is gone: its streams wake to find that out."""
+        """Forget a cloudlet that is gone, and wake its streams so that they end."""
         if agent := self._known.pop(cloudlet, None):
             agent.wakeup.ring()
         self._seen.pop(cloudlet, None)
@@ -134,7 +135,7 @@ class Agents:
         self._reported.pop(cloudlet, None)
 
     def report(self, report: Report) -> list[str] | None:
-        """Takes a report and confirms the changes that it proves. Returns the agent's problems if they are other than
+        """Take in a report and confirm the changes that it proves. Returns the agent's problems if they differ from
         those of the report before, else None."""
         agent = self.of(report.cloudlet)
         before, agent.report, agent.heard = agent.report, report, time.monotonic()
@@ -153,7 +154,7 @@ class Agents:
         return problems if problems != had else None
 
     async def confirmed(self, cloudlet: str, version: int) -> float:
-        """Waits for a report that shows `version`, or a later one, in the kernel; gives its time (monotonic)."""
+        """Wait for a report that shows `version`, or a later one, in the kernel; return its time (monotonic)."""
         agent = self.of(cloudlet)
         if agent.proved >= version:
             return agent.heard
@@ -167,7 +168,7 @@ class Agents:
             del agent.waiting[future]
 
     def learn(self, cloudlet: str, there: Elsewhere) -> None:
-        """Another replica says something of an agent."""
+        """Take in what another replica knows of an agent."""
         self.elsewhere[cloudlet] = there
         if agent := self._known.get(cloudlet):
             for future, version in list(agent.waiting.items()):
@@ -175,20 +176,20 @@ class Agents:
                     future.set_result(time.monotonic())
 
     def take_news(self) -> dict[str, Seen]:
-        """What other replicas should know, since the last call."""
+        """Return the news for other replicas since the last call."""
         self.stir.clear()
         news, self._news = self._news, set()
         return {name: self._said(name) for name in news if name in self._known}
 
     def tell_all(self) -> None:
-        """Everything known of agents that are connected here is news."""
+        """Make everything known of agents that are connected here news again."""
         self._reported.clear()
         for name, agent in self._known.items():
             if len(agent.wakeup):
                 self._tell(name)
 
     def tell_again(self, names: Iterable[str]) -> None:
-        """They could not be told."""
+        """Make these agents news again, after other replicas could not be told."""
         for name in names:
             self._reported.pop(name, None)
             self._tell(name)
@@ -206,7 +207,7 @@ class Agents:
         return Seen(len(agent.wakeup) > 0, agent.proved, report.model_dump_json())
 
     def take_seen(self) -> dict[str, tuple[datetime, str | None]]:
-        """Who was heard of since the last call, when, and with which version."""
+        """Return which cloudlets' agents were heard of since the last call, with time and version."""
         seen, self._seen = self._seen, {}
         return seen
 
@@ -217,7 +218,7 @@ class Agents:
 
 
 def _same(report: Report, before: Report) -> bool:
-    """But for what is different every time."""
+    """Return whether two reports are the same, apart from the parts that always differ."""
     return report.steady == before.steady
 
 

@@ -1,4 +1,4 @@
-"""The region's agents: which are connected here, and what they report of their neighbours and tunnels."""
+"""The service for the region's agents: which are connected here, and their reports on neighbours and tunnels."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ from controller.runtime.service import Leader, Service, forever
 
 
 class AgentsService(Service):
-    """`intent` gives the region as it is now."""
+    """`intent` returns the intent of the region as it is now."""
 
     name: ClassVar[str] = "agents"
 
@@ -30,7 +30,8 @@ class AgentsService(Service):
         self._runtime, self._intent, self._leader = runtime, intent, leader
 
     async def run(self) -> None:
-        """Write what agents report, and tell them whom to probe; the leader looks for those that are silent."""
+        """Write agents' reports, and tell agents which neighbours to probe. The leader looks for silent neighbours and
+        missing tunnels."""
         supervising = partial(sweep, [Chore(self.neighbours.sweep), Chore(self.tunnels.sweep)])
         await forever(
             partial(self.neighbours.run, self._runtime.stopping),
@@ -41,13 +42,13 @@ class AgentsService(Service):
         )
 
     async def close(self) -> None:
-        """Write what has been reported and is not yet written."""
+        """Write the reports that are not yet written."""
         await self.neighbours.flush()
         await self.tunnels.flush()
         await self._note_seen()
 
     async def _note_seen(self) -> None:
-        """Write down when this replica's own agents were heard of."""
+        """Write down when this replica's own agents were last heard of."""
         if seen := self.registry.take_seen():
             async with self._runtime.database.write() as session:
                 await cloudlets.note_seen(session, seen)

@@ -1,6 +1,5 @@
-"""Encrypted tunnels on their way from agents' reports into the database, and alarms about those that are missing.
-
-Nobody waits for the database: an agent says all of it again, at the latest after half a minute."""
+"""Encrypted tunnels: agents' reports on them, written to the database, and alarms about tunnels that are missing.
+Reports do not wait for the database: an agent repeats all of it after half a minute at the latest."""
 
 import asyncio
 import logging
@@ -26,31 +25,31 @@ PAUSE = 1.0
 """Seconds in which further reports join a transaction."""
 
 AT_ONCE = 20
-"""Cloudlets in one transaction."""
+"""Most cloudlets in one transaction."""
 
 QUIET = 600.0
-"""Seconds between two events about what the guard of the same cloudlet drops."""
+"""Seconds between two events about packets that the guard of the same cloudlet drops."""
 
 CLEAN = 12
-"""Every so many sweeps what is left of cloudlets that are gone is removed."""
+"""Number of sweeps from one removal of rows of deleted cloudlets to the next."""
 
 EVENTS = {"down": "tunnel-down", "up": "tunnel-up", "unneeded": "tunnel-unneeded"}
 _COUNTED = ("bytes", "packets")
 
 
 class Tunnels:
-    """Takes in what agents say (`take`, `run`), on every controller, and raises alarms (`sweep`), on one."""
+    """Takes in agents' reports (`take`, `run`) on every controller, and raises alarms (`sweep`) on one."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent], event_log: EventLog, metrics: Metrics) -> None:
         self._database, self._intent, self._event_log, self._metrics = database, intent, event_log, metrics
         self._last: dict[str, Ipsec | None] = {}
         self._waiting: dict[str, tuple[datetime, Ipsec | None]] = {}
         self._work = asyncio.Event()
-        self._dropped: dict[str, tuple[float, int, int]] = {}  # when it was told last, and what was not told since
+        self._dropped: dict[str, tuple[float, int, int]] = {}  # time of the last event, and drops after it
         self._turn = 0
 
     def take(self, cloudlet: str, ipsec: Ipsec | None) -> None:
-        """Takes in what a cloudlet says of its tunnels; it is written down soon."""
+        """Take in a cloudlet's report on its tunnels; it is written soon."""
         before = self._last.get(cloudlet)
         if ipsec is None and before is None and cloudlet in self._last:
             return
@@ -72,7 +71,8 @@ class Tunnels:
                     self._metrics.tunnel_traffic[what].labels(way).inc(grown)
 
     def _tell_dropped(self, cloudlet: str, before: Ipsec, ipsec: Ipsec) -> None:
-        """An event when the guard has dropped something: the first time, and again after QUIET seconds."""
+        """Count the packets that the guard has dropped, and note an event: the first time, and again after QUIET
+        seconds."""
         into, out = _grown(before.dropped_in, ipsec.dropped_in), _grown(before.dropped_out, ipsec.dropped_out)
         self._metrics.tunnel_dropped.labels("in").inc(into)
         self._metrics.tunnel_dropped.labels("out").inc(out)
@@ -97,14 +97,14 @@ class Tunnels:
         self._event_log.note("plaintext-dropped", cloudlet, text, caused_by=of_cloudlet(cloudlet), **data)
 
     async def run(self) -> None:
-        """Writes until cancelled."""
+        """Write reports until cancelled."""
         while True:
             await self._work.wait()
             await asyncio.sleep(PAUSE)
             await self.flush()
 
     async def flush(self) -> None:
-        """Writes what is there. What cannot be written now is said again."""
+        """Write the reports that wait. Agents repeat the reports that cannot be written."""
         self._work.clear()
         waiting, self._waiting = self._waiting, {}
         there = self._intent().cloudlets.keys()
@@ -112,12 +112,12 @@ class Tunnels:
             try:
                 async with self._database.write() as session:
                     await table.save(session, some, there)
-            except Exception:  # whatever is wrong with the database now, it may be well the next time
+            except Exception:  # the next report may be written
                 log.exception("tunnels of %d cloudlets", len(some))
 
     async def sweep(self) -> None:
-        """Raises alarms and ends them, and now and then removes what is left of cloudlets that are gone. On one
-        controller of a region, every few seconds."""
+        """Raise alarms and end them, and now and then delete the rows of deleted cloudlets. One controller of a region
+        runs this, every few seconds."""
         intent, at = self._intent(), now()
         async with self._database.read() as session:
             for state, number in (await table.counts(session)).items():
@@ -144,7 +144,7 @@ class Tunnels:
 
 
 def _grown(before: int | None, after: int) -> int:
-    """What has come on top; what was before is not known of a tunnel that is new, or has begun anew."""
+    """Return by how much a counter has grown; its whole value if the tunnel is new or its counter began anew."""
     return after - before if before is not None and after >= before else after
 
 

@@ -1,1 +1,1 @@
-"""The REST API: one file per noun, and beside them what all of them share (access, errors, pages, streams)."""
+"""The REST API: one file per noun, and the parts that all of them share (access, errors, pages, streams)."""

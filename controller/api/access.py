@@ -1,6 +1,6 @@
-"""Who may call what. Operators: everything that comes over the unix socket, and over TCP whoever has the admin token,
-an API token or one of the issuer, whose role may (`core/roles.py`). Agents: whoever has a cloudlet's credential, and
-that cloudlet's affairs only."""
+"""Access to the API. Operators: all requests over the unix socket, and requests over TCP with the admin token, an API
+token or an issuer's token whose role allows them (`core/roles.py`). Agents: requests with a cloudlet's credential,
+about that cloudlet only."""
 
 import hmac
 from collections.abc import Awaitable, Callable
@@ -26,10 +26,10 @@ from controller.region import Region
 from controller.runtime.problems import Problem
 
 TRUSTED = "weft.trusted"
-"""Key of an ASGI scope: set by the server on the unix socket, whose file mode is the authorisation."""
+"""Key of an ASGI scope, set by the server on the unix socket. The mode of the socket file is the authorisation."""
 
 AGENTS = "/api/v1/agent/"
-"""Paths that are for agents."""
+"""Prefix of the paths for agents."""
 
 NO_CREDENTIAL = "The credential is missing or not valid (any longer)."
 
@@ -44,7 +44,7 @@ _agent = HTTPBearer(auto_error=False, scheme_name="agent", description="A cloudl
 Bearer = HTTPAuthorizationCredentials | None
 
 
-async def _region(request: Request) -> Region:  # async: what is not has a thread of its own for each request
+async def _region(request: Request) -> Region:  # async: FastAPI runs others in threads
     return cast(Region, request.app.state.region)
 
 
@@ -52,7 +52,7 @@ Running = Annotated[Region, Depends(_region)]
 
 
 async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
-    """Who calls as an operator with this bearer token. Raises Problem if that is nobody."""
+    """Return the operator with this bearer token. Raises Problem if there is none."""
     if scope.get(TRUSTED) is True:
         return SOCKET
     given = secret or ""
@@ -69,13 +69,13 @@ async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
 
 
 def bearer(scope: Scope) -> str | None:
-    """The bearer token in a request's head (RFC 6750)."""
+    """Return the bearer token in a request's head (RFC 6750)."""
     kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
     return secret if kind.lower() == "bearer" and secret else None
 
 
 async def judge(scope: Scope, region: Region) -> str:
-    """Who calls, by the head alone. Raises Problem if that is nobody, and Unavailable."""
+    """Return the caller's name, by the head alone. Raises Problem if the caller is unknown, and Unavailable."""
     secret = bearer(scope)
     if not scope["path"].startswith(AGENTS):
         return (await caller(scope, region, secret)).name
@@ -101,7 +101,7 @@ def _sentence(error: Exception) -> str:
 
 
 async def operator(request: Request, region: Running, bearer: Annotated[Bearer, Depends(_operator)]) -> Caller:
-    """Lets an operator through whose role may do this."""
+    """Admit an operator whose role allows the request. Raises Problem."""
     found = await caller(request.scope, region, bearer.credentials if bearer else None)
     route = request.scope["route"]
     let_in(found.name, route.status_code or 200)
@@ -113,7 +113,7 @@ async def operator(request: Request, region: Running, bearer: Annotated[Bearer, 
 
 
 def _keep_to_own(request: Request, region: Region, tenant: Caller) -> None:
-    """An endpoint that is not the tenant's is not there for it. Raises Problem and Refused."""
+    """Hide endpoints of others from a tenant: they do not exist for it. Raises Problem and Refused."""
     path, query = request.scope["route"].path, request.query_params.multi_items()
     named = endpoints_named(request.method, path, request.path_params, query)
     if named is None:
@@ -140,11 +140,12 @@ async def _still(
 
 
 Still = Annotated[Callable[[], Awaitable[bool]], Depends(_still)]
-"""Whether an operator who was let through would be now, as a stream asks that lasts."""
+"""A check whether an admitted operator would still be admitted now, for streams."""
 
 
 async def newcomer(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) -> Cloudlet:
-    """The cloudlet whose credential this is. Looked up by digest, so timing tells nothing about the credential."""
+    """Return the cloudlet with this credential. The lookup is by digest, so its timing tells nothing about the
+    credential."""
     name = region.intent.credentials.get(digest(bearer.credentials)) if bearer else None
     if name is None:
         raise _unauthorised(NO_CREDENTIAL)
@@ -152,19 +153,20 @@ async def newcomer(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) 
 
 
 async def agent(request: Request, region: Running, cloudlet: Annotated[Cloudlet, Depends(newcomer)]) -> Cloudlet:
-    """The cloudlet whose credential this is, if the connection proves what belongs to it."""
+    """Return the cloudlet with this credential, if the connection proves the cloudlet's certificate where that is
+    required."""
     await prove(request, region, cloudlet)
     return cloudlet
 
 
 async def prove(request: Request, region: Region, cloudlet: Cloudlet) -> None:
-    """Raises Problem unless the cloudlet's credential counts on this connection."""
+    """Raise Problem unless the cloudlet's credential is valid on this connection."""
     if reason := await region.identity.proofs.reason(cloudlet, shown(request)):
         raise _unauthorised(reason[0].upper() + reason[1:] + ".")
 
 
 def shown(request: Request) -> TlsPeer | None:
-    """What the connection has shown; None without TLS."""
+    """Return the peer that the connection has shown; None without TLS."""
     return cast(TlsPeer | None, request.scope.get(TLS_PEER))
 
 
@@ -176,4 +178,4 @@ Operator = Depends(operator)
 Calling = Annotated[Caller, Depends(operator)]
 Agent = Annotated[Cloudlet, Depends(agent)]
 Newcomer = Annotated[Cloudlet, Depends(newcomer)]
-"""Somebody with a cloudlet's credential, who may lack its certificate."""
+"""A caller with a cloudlet's credential, who may lack the cloudlet's certificate."""

@@ -1,4 +1,4 @@
-"""Addresses of LANs: how full each is and when it will be, and who has which as DNS records."""
+"""Addresses of LANs: how full each LAN is and when it will be full, and the owners of addresses as DNS records."""
 
 from collections.abc import AsyncIterator
 from datetime import date, datetime
@@ -35,7 +35,7 @@ Origin = Annotated[
     ),
 ]
 LANS = 50
-"""LANs that are read at a time."""
+"""LANs that one transaction reads."""
 
 TEXT: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "One record a line."}
@@ -50,9 +50,10 @@ class Peak(BaseModel):
 
 
 class Lan(BaseModel):
-    """In pairs: `capacity` is the plan's, `excluded` what policy takes out, `assigned` those that have a device,
-    `leased` those with a live lease, `available` what newcomers can get. `per_day` is the trend and `full_at` when the
-    last pair goes by it; `forecast` says it in words."""
+    """How full a LAN is, in pairs: `capacity` is the plan's, `excluded` are those that policy takes out, `assigned`
+    those that have a device, `leased` those with a live lease, `available` those that newcomers can get. `per_day` is
+    the trend, and `full_at` the time when the last pair is in use at that trend; `forecast` is the same as a
+    sentence."""
 
     endpoint: str
     prefix: str
@@ -69,7 +70,7 @@ class Lan(BaseModel):
 
 @router.get("", responses=errors(), summary="List how full LANs are")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Lan]:
-    """Sorted by endpoint."""
+    """Return the LANs, sorted by endpoint."""
     after = pages.after(cursor)
     names = sorted(name for name in region.intent.endpoints if name > after)[: limit + 1]
     return pages.page(await region.leases.stocks.of(names), limit, lambda s: s.endpoint, lambda s: _shown(s, region))
@@ -82,8 +83,8 @@ async def records(
     form: Form = Form.ZONE,
     endpoint: EndpointFilter = None,
 ) -> StreamingResponse:
-    """Static hosts, and what is leased now: `zone` (A and AAAA) and `reverse` (PTR) are to be included in a zone,
-    `hosts` is for /etc/hosts. Who would share the name of another is left out, with a comment that says so."""
+    """Return the static hosts and the present leases: `zone` (A and AAAA) and `reverse` (PTR) are to be included in a
+    zone, `hosts` is for /etc/hosts. A host whose name is already another's is left out, with a comment that says so."""
     return StreamingResponse(_records(region, origin, form, endpoint), media_type="text/plain; charset=utf-8")
 
 
@@ -108,7 +109,7 @@ def _held(region: Region, endpoint: str, of: str, host: Host, address: str) -> N
 
 @router.get("/{name}", responses=errors(404), summary="Show how full a LAN is")
 async def show(name: NamePath, region: Running) -> Lan:
-    """With the peaks of the last days."""
+    """Return a LAN with the peaks of the last days."""
     found = await region.leases.stocks.of([name])
     if not found:
         raise missing("endpoint", name, region.intent.endpoints)

@@ -1,4 +1,4 @@
-"""Leases that agents ask for on behalf of DHCP clients, and their accounts of delegated ranges."""
+"""Leases that agents request on behalf of DHCP clients, and their exchanges about delegated ranges."""
 
 import re
 
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/v1/agent", tags=["agents"])
 
 @router.post("/leases", responses=errors(404, 409), summary="Grant or renew a lease")
 async def lease(body: LeaseRequest, region: Running, cloudlet: Agent) -> LeaseGrant:
-    """The same client gets the same address. Somebody unknown becomes a device of its own."""
+    """Lease an address. The same client gets the same address. An unknown client becomes a device of its own."""
     endpoint = own_endpoint(region, cloudlet, body.endpoint)
     mac, client_id = _identity(body)
     hostname = printable(body.hostname or "", 255) or None
@@ -39,7 +39,7 @@ async def lease(body: LeaseRequest, region: Running, cloudlet: Agent) -> LeaseGr
 
 @router.post("/leases/exchange", responses=errors(409), summary="Account for delegated ranges")
 async def exchange(body: Exchange, region: Running, cloudlet: Agent) -> Exchanged:
-    """Takes in what has changed, and answers what is needed and who is unknown; see
+    """Store the agent's changes, and return the blocks that it needs and the clients that it asks about; see
     `controller/wire/delegations.py`."""
     endpoint = own_endpoint(region, cloudlet, body.endpoint)
     answer, fresh = await region.leases.delegations.exchange(endpoint, body)
@@ -49,14 +49,14 @@ async def exchange(body: Exchange, region: Running, cloudlet: Agent) -> Exchange
 
 @router.post("/leases/release", status_code=204, responses=errors(404), summary="Give a lease back")
 async def release(body: LeaseRelease, region: Running, cloudlet: Agent) -> None:
-    """Nothing happens if the client does not hold the address."""
+    """End a lease. Nothing happens if the client does not hold the address."""
     endpoint = own_endpoint(region, cloudlet, body.endpoint)
     mac, client_id = _identity(body)
     await region.leases.leases.give_back(endpoint.name, printable(body.address, 45), mac, client_id)
 
 
 def own_endpoint(region: Region, cloudlet: Cloudlet, name: str) -> Endpoint:
-    """One of the cloudlet's endpoints. Raises Refused if it has none of that name."""
+    """Return one of the cloudlet's endpoints. Raises Refused if it has none of that name."""
     endpoint = region.intent.endpoints.get(name)
     if endpoint is None or endpoint.cloudlet != cloudlet.name:
         raise invalid("endpoint", f"{cloudlet.name} has no endpoint {name!r}")
@@ -64,7 +64,7 @@ def own_endpoint(region: Region, cloudlet: Cloudlet, name: str) -> Endpoint:
 
 
 def _identity(message: LeaseRequest | LeaseRelease) -> tuple[str, str | None]:
-    """The client's MAC and client id in the form they are kept in."""
+    """Return the client's MAC and client id in their stored form. Raises Refused."""
     mac, client_id = message.mac.lower(), message.client_id.lower() if message.client_id else None
     if not _fits(MAC_PATTERN, mac):
         raise invalid("mac", "not of the form 02:00:5e:00:00:01")

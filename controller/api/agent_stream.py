@@ -1,4 +1,4 @@
-"""The stream that an agent follows."""
+"""The stream of documents that an agent follows."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Annotated
@@ -19,7 +19,7 @@ from controller.region import Region
 router = APIRouter(prefix="/api/v1/agent", tags=["agents"])
 
 Still = Callable[[Cloudlet], Awaitable[bool]]
-"""Whether the stream of a cloudlet, as it is now, may go on."""
+"""A check whether the stream of a cloudlet, in its present state, may continue."""
 
 
 @router.get(
@@ -34,10 +34,10 @@ async def follow(
     cloudlet: Newcomer,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)] = None,
 ) -> StreamingResponse:
-    """The current document at once, unless `Last-Event-ID` is its version; then every new one. Documents that were
-    overtaken while one was being sent are left out. Beside them, whom to probe, what to do about moves, and what was
-    revoked: at the beginning and with every change, after the desired state; and what to filter, ahead of it. A
-    cloudlet that waits for approval needs no certificate, and follows until then."""
+    """Send the current document at once, unless `Last-Event-ID` is its version; then every new one. A document that is
+    outdated before it can be sent is skipped. After the desired state, at the beginning and with every change, come the
+    neighbours to probe, the orders of moves and the revocations; access rules come before it. A cloudlet that waits for
+    approval needs no certificate, and follows the stream until it is approved."""
     waits = _waits(cloudlet, shown(request))
     if not waits:
         await prove(request, region, cloudlet)
@@ -74,7 +74,7 @@ async def _documents(
             for feed in followed:
                 if (event := await feed.next(present)) is not None:
                     yield event
-                    break  # and from the beginning: while it was sent, much may have happened
+                    break  # start again with the first feed: while this was sent, much may have changed
             else:
                 match await streams.woken(wake, region.runtime.stopping):
                     case False:

@@ -1,4 +1,4 @@
-"""Agents' reports, and the certificates that they ask for."""
+"""Agents' reports, and their certificate requests."""
 
 from typing import Protocol
 
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/v1/agent", tags=["agents"])
 
 @router.post("/reports", status_code=204, responses=errors(), summary="Report what is")
 async def report(body: Report, region: Running, cloudlet: Agent) -> None:
-    """The whole truth about the cloudlet's kernel; confirms the changes that it shows."""
+    """Take a report with the whole state of the cloudlet's kernel; it confirms the changes that it shows."""
     _own(body, cloudlet)
     before = region.agents.registry.of(cloudlet.name).report
     problems = region.agents.registry.report(body)
@@ -43,15 +43,16 @@ async def report(body: Report, region: Running, cloudlet: Agent) -> None:
 
 @router.post("/session-keys", status_code=204, responses=errors(503), summary="Say which keys sessions have")
 async def session_keys(body: SessionKeysHeld, region: Running, cloudlet: Agent) -> None:
-    """What the agent has made of the last `session-keys`. Answered when the database has it."""
+    """Take the agent's report on the last `session-keys`. The answer comes once the database has it."""
     _own(body, cloudlet)
     await region.route_servers.session_keys.take(cloudlet, body)
 
 
 @router.post("/certificate", responses=errors(404, 409, 503), summary="Ask for a certificate")
 async def certificate(body: CertificateRequest, request: Request, region: Running, cloudlet: Newcomer) -> Certified:
-    """The next one, for the key of the request; over TLS, for the key of the one that is shown, or the first one. 404:
-    none are issued here; 409: not to this cloudlet now."""
+    """Issue the next certificate, for the key of the request. Over TLS, that must be the key of the certificate that
+    the connection shows, except for the first certificate. 404: this controller issues none; 409: this cloudlet cannot
+    get one now."""
     seen = shown(request)
     if seen is None or seen.peer is not None:
         await prove(request, region, cloudlet)
@@ -64,22 +65,23 @@ async def certificate(body: CertificateRequest, request: Request, region: Runnin
 
 @router.post("/neighbours", status_code=204, responses=errors(503), summary="Report on neighbours")
 async def neighbours(body: NeighbourReport, region: Running, cloudlet: Agent) -> None:
-    """Rounds of probes. Answered when the database has them; what is not answered is to be sent again."""
+    """Take rounds of probes. The answer comes once the database has them; an agent repeats a report that got no
+    answer."""
     _own(body, cloudlet)
     await region.agents.neighbours.take(body)
 
 
 @router.post("/moves", status_code=204, responses=errors(409), summary="Report on moves")
 async def moves(body: MoveReport, region: Running, cloudlet: Agent) -> None:
-    """How far orders are, and all machines of the cloudlet. Answered when the database has it. 409: an order that was
-    to begin is not there any more; the rest of the report is taken in."""
+    """Take the progress of orders, and all machines of the cloudlet. The answer comes once the database has them. 409:
+    an order that was to begin no longer exists; the rest of the report is stored."""
     _own(body, cloudlet)
     await region.migration.moves.report(cloudlet.name, body)
 
 
 @router.post("/access", status_code=204, responses=errors(503), summary="Say what access rules have counted")
 async def counted(body: AccessReport, region: Running, cloudlet: Agent) -> None:
-    """Of all filters in the cloudlet's kernel. Answered when the database has it."""
+    """Take the counters of all filters in the cloudlet's kernel. The answer comes once the database has them."""
     _own(body, cloudlet)
     async with region.database.write() as session:
         before = await table.load(session, [cloudlet.name])
@@ -89,7 +91,7 @@ async def counted(body: AccessReport, region: Running, cloudlet: Agent) -> None:
 
 @router.post("/sightings", status_code=204, responses=errors(), summary="Say where devices were seen")
 async def sightings(body: SightingReport, region: Running, cloudlet: Agent) -> None:
-    """Of the cloudlet's own LANs only: nobody says of another's that a device is there."""
+    """Take sightings. They must be of the cloudlet's own LANs: an agent cannot report a device at another's."""
     _own(body, cloudlet)
     for name in {sighting.endpoint for sighting in body.sightings} & region.intent.endpoints.keys():
         own_endpoint(region, cloudlet, name)
@@ -104,7 +106,7 @@ class _About(Protocol):
 
 
 def _own(body: _About, cloudlet: Cloudlet) -> None:
-    """Raises Problem if an agent reports on another cloudlet than its own."""
+    """Raise Problem if an agent reports on another cloudlet than its own."""
     if body.cloudlet != cloudlet.name:
         message = f"this credential is {cloudlet.name}'s"
         raise Problem(403, "A report about another cloudlet.", [FieldError(field="cloudlet", message=message)])

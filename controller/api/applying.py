@@ -1,4 +1,4 @@
-"""A policy on its way into force: looked at against the region as it is, refused or taken in one change."""
+"""The application of a policy: checks it against the present region, and refuses it or applies it in one change."""
 
 import asyncio
 import hashlib
@@ -33,16 +33,16 @@ from controller.db.policies import PolicyRow
 from controller.runtime.problems import Problem
 
 MOST = 20
-"""Endpoints that an event names in its text."""
+"""Maximum number of endpoints that an event names in its text."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What the operator holds the controller to. `strict`: warnings refuse; `allow_disconnect`: devices may lose their
-    VMs; `planned`: only if the plan is still the one of that mark; `based_on`: only if the policy in force is still the
-    one with that entity tag. `back_to`: the revision that it brings back; that, and who asks for it (`by`), go into the
-    history. `hold_back`: endpoints in force whose tenants are asked from now on are cut off; `count_consented`: these
-    have consented, says who asks."""
+    """The operator's conditions for a policy. `strict`: warnings refuse it. `allow_disconnect`: devices may lose their
+    VMs. `planned`: apply it only if the plan still has this mark. `based_on`: apply it only if the policy in force
+    still has this entity tag. `back_to` is the revision that it brings back. `by` is the operator. Both go into the
+    history. `hold_back`: cut off endpoints in force whose tenants must consent from now on. `count_consented`: count
+    them as consented, on the operator's word."""
 
     strict: bool = False
     allow_disconnect: bool = False
@@ -56,8 +56,8 @@ class Terms:
 
 @dataclass(frozen=True)
 class Look:
-    """What a policy would do to the region as it was: `before`. `unconsented` are the endpoints that are in force, and
-    to which nobody has consented, though their tenants are asked from now on."""
+    """The effects that a policy would have on the region `before`. `unconsented` are endpoints in force without
+    consent, whose tenants must consent from now on."""
 
     before: Intent
     in_force: InForce
@@ -70,8 +70,9 @@ class Look:
 
     @property
     def planned(self) -> str:
-        """The mark of the plan: the generation that it was made at, and a digest of what it says. How many routes come
-        and go is not in it: PEs announce and withdraw them without any change. Takes as long as the effects do."""
+        """The mark of the plan: the generation at which it was made, and a digest of its content. Numbers of routes are
+        not part of it, because PEs announce and withdraw routes without any change. Takes as long as computing the
+        effects."""
         said = {
             "steps": Steps.of(self.result.plan).model_dump(),
             "warnings": [warning.message for warning in self.result.warnings],
@@ -86,8 +87,8 @@ class Look:
 
 @dataclass(frozen=True)
 class Known:
-    """What a look begins with: the region, the policy in force, round trips where pools go by them, and what tests ask
-    of what was measured."""
+    """The input of a look: the region, the policy in force, round trips if pools depend on them, and the measured
+    values that tests ask for."""
 
     intent: Intent
     in_force: InForce
@@ -96,7 +97,7 @@ class Known:
 
 
 class Application:
-    """One attempt at putting a policy into force, or at finding out what that would do."""
+    """One attempt to apply a policy, or to find out its effects."""
 
     def __init__(self, changes: Changes, policy: Policy, text: str, terms: Terms) -> None:
         self.policy, self.text, self.terms = policy, text, terms
@@ -106,9 +107,9 @@ class Application:
         self._changes, self._looked = changes, False
 
     async def foresee(self, database: Database) -> Look:
-        """What the policy would do now, before it is this change's turn: nobody waits for it. No transaction is open
-        while it is worked out, which in a large region takes longer than the database lets one be idle. Raises
-        PolicyInvalid for what is wrong with it, tests that fail included."""
+        """Return the effects that the policy would have now, before this change's turn, so that other changes do not
+        wait. The computation runs outside a transaction, because in a large region it takes longer than the database's
+        limit on idle transactions. Raises PolicyInvalid for errors in the policy, failing tests included."""
         async with database.read() as session:
             known = await self._known(session)
         look = await self._work_out(known)
@@ -116,7 +117,7 @@ class Application:
             return await self._conclude(session, look)
 
     async def see(self, session: AsyncSession) -> Look:
-        """The same inside a transaction: what was foreseen, with the leases that there are now, or all anew if the
+        """Return the same inside a transaction: the effects from before with the present leases, or all anew if the
         region has changed since."""
         if not (self._looked and self.look.before is self._changes.intent):
             return await self._conclude(session, await self._work_out(await self._known(session)))
@@ -132,7 +133,7 @@ class Application:
         return await asyncio.to_thread(self._worked_out, known)
 
     def _worked_out(self, known: Known) -> Look:
-        """All but what leases have to do with it."""
+        """Return all effects except those that depend on leases."""
         intent, rules = known.intent, self.policy.rules
         unconsented = tuple(consents.cut_off(intent, rules))
         if self.terms.count_consented:
@@ -142,7 +143,7 @@ class Application:
             result = replace(result, intent=result.intent.but(policy=intent.policy))
         tests, effects = run(self.policy, Proof(result.intent, known.measured)), Effects(known.intent, result.intent)
         if self.terms.planned is not None:
-            _ = effects.digest  # asked for later, with everybody waiting
+            _ = effects.digest  # computed here, because later all other changes would wait for it
         return Look(known.intent, known.in_force, result, effects, tests=tests, unconsented=unconsented)
 
     async def _conclude(self, session: AsyncSession, look: Look) -> Look:
@@ -157,11 +158,11 @@ class Application:
         return self.look
 
     async def rehearsing(self, session: AsyncSession) -> None:
-        """Guards a rehearsal: tests that fail refuse, whatever else would refuse is for the plan to show."""
+        """Guard a rehearsal: failing tests refuse it. The plan shows all other obstacles."""
         refuse_failing(await self.see(session))
 
     async def applying(self, session: AsyncSession) -> None:
-        """Guards an application."""
+        """Guard an application. Raises Problem if a condition of `Terms` does not hold."""
         row = (await self._changes.policies.load(session)).row
         if (base := self.terms.based_on) is not None and base.strip() not in ("*", etag(row)):
             raise await self._outdated(session, row, base)
@@ -175,11 +176,12 @@ class Application:
             raise self._cutting_off(look)
 
     def edit(self, _intent: Intent) -> Intent:
-        """The intent under the policy, as it was seen."""
+        """Return the intent under the policy, as last computed."""
         return self.look.result.intent
 
     async def record(self, session: AsyncSession, intent: Intent) -> None:
-        """Keeps the policy with its change. One that was in force as it is, word for word, is not kept again."""
+        """Store the policy with its change. A policy whose text and effects are in force already is not stored
+        again."""
         look = self.look
         if intent.generation == look.before.generation:
             self.row = look.in_force.row
@@ -197,8 +199,8 @@ class Application:
             await events.add(session, f"consent-{kind}", name, text + who, endpoints=list(look.unconsented))
 
     def place(self, one: Disconnect) -> PolicyError:
-        """What a disconnect is to be blamed on: the rule that drops, the pool that the policy takes apart, or that it
-        lacks."""
+        """Return the place in the policy that causes a disconnect: the rule that drops, the pool that the policy takes
+        apart, or the missing pool."""
         who, how, rules = one.who, one.how, self.policy.rules
         sentence = f"device {who.device} at {who.md} would be cut off from its VM at {who.vm}: {how.why}"
         if how.rule is not None:
@@ -231,7 +233,8 @@ class Application:
         )
 
     async def _outdated(self, session: AsyncSession, row: PolicyRow | None, base: str) -> Problem:
-        """Somebody else was quicker: says who, and what the difference is to what this one is based on."""
+        """Return the problem that another policy came first. It names the operator, and shows the difference from the
+        policy that this one is based on."""
         by = f", by {row.applied_by}" if row and row.applied_by else ""
         there = f"revision {row.id} ({row.filename}, {row.applied_at:%Y-%m-%d %H:%M:%S} UTC{by})" if row else "none"
         detail = f"Another policy has come into force meanwhile: {there}."
@@ -248,18 +251,18 @@ class Application:
 
 
 def _digest(planned: str) -> str:
-    """What a mark says of the plan, whenever it was made."""
+    """Return the part of a mark that depends on the plan alone, not on the generation."""
     return planned.partition("-")[2]
 
 
 def refuse_failing(look: Look) -> None:
-    """Raises PolicyInvalid for tests inside the policy that fail."""
+    """Raise PolicyInvalid if tests inside the policy fail."""
     if failing := [test.said for test in look.tests if test.refuses]:
         raise PolicyInvalid(failing)
 
 
 def etag(row: PolicyRow | None) -> str:
-    """The entity tag of the policy in force; there is one also before the first."""
+    """Return the entity tag of the policy in force. There is one even before the first policy."""
     return '"0-0"' if row is None else etags.etag(row)
 
 

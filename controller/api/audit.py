@@ -21,8 +21,8 @@ router = APIRouter(prefix="/api/v1/audit", tags=["audit"], dependencies=[Operato
 
 
 class Entry(BaseModel):
-    """Who did what. `asked` is the body of the request without secrets, or its digest; `before` and `after` what it has
-    changed, by kind and name. `seal` is a SHA-256 over all that, and the seal before."""
+    """An action and its actor. `asked` is the body of the request without secrets, or its digest; `before` and `after`
+    are the values that it changed, by kind and name. `seal` is a SHA-256 over all that, and the previous seal."""
 
     number: int
     at: datetime
@@ -37,15 +37,15 @@ class Entry(BaseModel):
 
 
 class Flaw(BaseModel):
-    """The first entry that is not as it was sealed."""
+    """The first entry that does not match its seal."""
 
     number: int
     reason: str
 
 
 class Verification(BaseModel):
-    """What was found. `number` and `seal` are those of the last entry that is sound: note them elsewhere, and ask with
-    them later."""
+    """The result of a verification. `number` and `seal` are those of the last sound entry: note them elsewhere, and
+    pass them to a later verification."""
 
     entries: int
     number: int
@@ -63,7 +63,7 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Entry]:
-    """The latest first."""
+    """Return audit entries, the latest first."""
     below = None if cursor is None else pages.after_number(cursor)
     async with region.database.read() as session:
         rows = await table.page(session, below, limit + 1, who, method, under, status)
@@ -76,7 +76,7 @@ async def verify(
     number: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="An entry that was noted before.")] = None,
     seal: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="Its seal.")] = None,
 ) -> Verification:
-    """Works the whole chain out again. With a noted entry it shows too that nothing up to that one was made anew."""
+    """Compute the whole chain again. A noted entry also proves that nobody rewrote the log up to that entry."""
     chain, flaw, entries = Chain(), None, 0
     async with region.database.read() as session:
         async for row in table.walk(session):

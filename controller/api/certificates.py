@@ -30,7 +30,7 @@ EXAMPLE: JsonDict = {"reason": "keyCompromise"}
 
 
 class Standing(StrEnum):
-    """What a certificate is good for now."""
+    """Whether a certificate is valid now."""
 
     GOOD = "good"
     EXPIRED = "expired"
@@ -38,8 +38,8 @@ class Standing(StrEnum):
 
 
 class Certificate(BaseModel):
-    """`fingerprint` is the SHA-256 of its DER form, `issuer` that of the key that it is signed with (null: an earlier
-    release issued it). `reason` is why it was revoked (RFC 5280, section 5.3.1)."""
+    """A cloudlet's certificate. `fingerprint` is the SHA-256 of its DER form, `issuer` that of the key that signed it
+    (null: an earlier release issued it). `reason` is the reason for its revocation (RFC 5280, section 5.3.1)."""
 
     serial: str
     cloudlet: str
@@ -53,7 +53,7 @@ class Certificate(BaseModel):
 
 
 class Revocation(Body):
-    """Why a certificate is revoked."""
+    """The reason for a revocation."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -61,9 +61,9 @@ class Revocation(Body):
 
 
 class Authority(BaseModel):
-    """`chain` is the intermediate and the root, `crl` the revocation list as it is now, both PEM. `issuer` is the
-    SHA-256 of the intermediate's key, as in certificates; `seconds` is what these are good for, `expires_at` when the
-    intermediate itself has to be renewed by."""
+    """The authority that issues certificates. `chain` is the intermediate and the root, `crl` the present revocation
+    list, both PEM. `issuer` is the SHA-256 of the intermediate's key, as in certificates. `seconds` is the lifetime of
+    certificates; `expires_at` is the end of the intermediate's own."""
 
     chain: str
     issuer: str
@@ -80,7 +80,7 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Certificate]:
-    """In the order in which they were issued. What expired a week ago is forgotten."""
+    """Return certificates in the order of their issue. Certificates that expired a week ago are deleted."""
     if former and region.identity.certificates.issuer is None:
         raise missing("authority", "certificates")
     issuer = region.identity.certificates.issuer if former else None
@@ -91,14 +91,15 @@ async def index(
 
 @router.get("/certificates/{serial}", responses=errors(404), summary="Show a certificate")
 async def show(serial: Serial, region: Running) -> Certificate:
-    """As it stands now."""
+    """Return a certificate with its present standing."""
     return _shown(await region.identity.certificates.get(serial))
 
 
 @router.post("/certificates/{serial}/revoke", responses=errors(404, 409), summary="Revoke a certificate")
 async def revoke(serial: Serial, region: Running, body: Revocation | None = None) -> Certificate:
-    """Who has its key has its cloudlet's credential as well: that ends too, with every other certificate of the
-    cloudlet, and the agent's session is cut. The agent enrols again with a new token."""
+    """Revoke a certificate. An attacker with its key also has the cloudlet's credential, so the credential and all
+    other certificates of the cloudlet end too, and the controller cuts the agent's session. The agent enrols again with
+    a new token."""
     row = await region.identity.certificates.revoke(serial, (body or Revocation()).reason)
     region.identity.revocations.changed()
     return _shown(row)
@@ -106,7 +107,7 @@ async def revoke(serial: Serial, region: Running, body: Revocation | None = None
 
 @router.get("/authority", responses=errors(404, 503), summary="Show the authority")
 async def authority(region: Running) -> Authority:
-    """What certificates are verified with. 404: none are issued here."""
+    """Return the authority that verifies certificates. 404: this controller issues none."""
     certificates = region.identity.certificates
     if certificates.authority is None:
         raise missing("authority", "certificates")

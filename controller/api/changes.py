@@ -1,4 +1,4 @@
-"""Changes: every generation with what made it, and the ends of those that are on trial."""
+"""Changes: every generation with its cause, and the confirmation or rollback of changes on trial."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -27,7 +27,8 @@ Number = Annotated[int, Path(ge=0, le=2**31 - 1, description="The generation tha
 
 
 class Change(BaseModel):
-    """`state`: made (never on trial), on-trial (until `confirm_by` at most), confirmed, rolled-back (`settled_at`)."""
+    """A change. `state`: made (never on trial), on-trial (until `confirm_by` at most), confirmed, rolled-back
+    (`settled_at`)."""
 
     generation: int
     at: datetime
@@ -39,7 +40,7 @@ class Change(BaseModel):
 
 @router.get("", responses=errors(), summary="List changes")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Change]:
-    """The latest first."""
+    """Return changes, the latest first."""
     before = pages.after_number(cursor) if cursor is not None else None
     async with region.database.read() as session:
         rows = await table.page(session, before, limit + 1)
@@ -48,7 +49,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 
 @router.get("/{generation}", responses=errors(404), summary="Show a change")
 async def show(generation: Number, region: Running) -> Change:
-    """What it was, and what became of it."""
+    """Return a change and its outcome."""
     async with region.database.read() as session:
         row = await table.get(session, generation)
     if row is None:
@@ -58,14 +59,14 @@ async def show(generation: Number, region: Running) -> Change:
 
 @router.post("/{generation}/confirm", responses=errors(404, 409), summary="Confirm a change")
 async def confirm(generation: Number, region: Running) -> ChangeResult:
-    """It is there to stay. `unreachable` names the route servers that could not be told: one that does not hear of it
-    before its own time is over takes the change back until it is reachable again."""
+    """Keep a change on trial. `unreachable` names the route servers that could not be told: a route server that does
+    not learn of the confirmation before its own timer ends rolls the change back until it is reachable again."""
     return await region.changes.flow.confirm(generation)
 
 
 @router.post("/{generation}/rollback", responses=errors(404, 409), summary="Roll a change back")
 async def rollback(generation: Number, region: Running) -> ChangeResult:
-    """At once, instead of when its time is over."""
+    """Roll a change on trial back at once, before its time ends."""
     return await region.changes.flow.roll_back(generation, "an operator asked for it")
 
 

@@ -39,7 +39,8 @@ EXAMPLE: JsonDict = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1", "labels": 
 
 
 class NewCloudlet(Body):
-    """`approval`: after its agent has enrolled, the cloudlet waits until an operator approves it."""
+    """A cloudlet to invite. With `approval`, the cloudlet waits after its agent's enrolment until an operator approves
+    it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -54,8 +55,8 @@ class NewCloudlet(Body):
 
 
 class Description(Body):
-    """What is not given stays. Labels are merged with those that are there; null takes one away (RFC 7396). A place is
-    both latitude and longitude, or null for both."""
+    """New labels and position. A value that is not given stays. Labels are merged with the present ones; null removes
+    one (RFC 7396). A position needs both latitude and longitude, or null for both."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"labels": {"city": "turin", "tier": None}}]})
 
@@ -65,7 +66,8 @@ class Description(Body):
 
 
 class AgentState(BaseModel):
-    """`generation` is that of the desired state which the agent last reported to have come to."""
+    """The state of a cloudlet's agent. `generation` is that of the last desired state that the agent reported as
+    reached."""
 
     connected: bool
     last_seen: datetime | None
@@ -74,7 +76,8 @@ class AgentState(BaseModel):
 
 
 class Cloudlet(BaseModel):
-    """One edge site. `sessions` is how its BGP sessions are signed, by route server; null where that is not done."""
+    """One edge site. `sessions` says how its BGP sessions are signed, by route server; null if they are not signed
+    here."""
 
     name: str
     pe: Flavour
@@ -91,14 +94,15 @@ class Cloudlet(BaseModel):
 
 
 class Invitation(Cloudlet):
-    """The one-time token is shown here and nowhere else; a repetition by Idempotency-Key shows null."""
+    """A cloudlet and its one-time token. The token is shown only here; a repetition by Idempotency-Key shows null."""
 
     token: str | None
     token_expires_at: datetime
 
 
 class Rekey(Body):
-    """`off`: sessions are not signed any more, before an agent goes back to a release that knows no keys."""
+    """A request for new session keys. `off`: sessions are no longer signed. Use it before an agent goes back to a
+    release without keys."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"off": False}]})
 
@@ -106,7 +110,7 @@ class Rekey(Body):
 
 
 class TokenRequest(Body):
-    """Asks for a new one-time token; the one before is void."""
+    """A request for a new one-time token; the token before becomes void."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"token_seconds": 600}]})
 
@@ -115,7 +119,7 @@ class TokenRequest(Body):
 
 @router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Invite a cloudlet")
 async def create(body: NewCloudlet, region: Running, response: Response) -> Invitation:
-    """Makes a cloudlet and a one-time token with which its agent enrols."""
+    """Create a cloudlet and a one-time token with which its agent enrols."""
     token, expires = tokens.new_secret(), now() + timedelta(seconds=body.token_seconds)
 
     def edit(intent: Intent) -> Intent:
@@ -133,7 +137,7 @@ async def create(body: NewCloudlet, region: Running, response: Response) -> Invi
 
 @router.get("", responses=errors(), summary="List cloudlets")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Cloudlet]:
-    """Sorted by name."""
+    """Return cloudlets, sorted by name."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1)
     return pages.page(rows, limit, lambda row: row.name, lambda row: Cloudlet(**_shown(row, region)))
@@ -141,7 +145,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 
 @router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a cloudlet")
 async def show(name: NamePath, region: Running, response: Response) -> Cloudlet:
-    """With the state of its agent."""
+    """Return a cloudlet with the state of its agent."""
     row = await _row(region, name)
     response.headers["ETag"] = etags.etag(row)
     return Cloudlet(**_shown(row, region))
@@ -151,7 +155,8 @@ async def show(name: NamePath, region: Running, response: Response) -> Cloudlet:
 async def describe(
     name: NamePath, body: Description, region: Running, dry_run: DryRun = False, if_match: IfMatch = None
 ) -> ChangeResult:
-    """Its labels and its place. The policy in force places its endpoints in the same change: `followed` says where."""
+    """Change the labels and the position of a cloudlet. The same change places its endpoints as the policy in force
+    says: `followed` lists the steps."""
 
     def edit(intent: Intent) -> Intent:
         cloudlet = intent.cloudlets.get(name)
@@ -174,8 +179,8 @@ async def describe(
 async def new_token(
     name: NamePath, region: Running, response: Response, body: TokenRequest | None = None, if_match: IfMatch = None
 ) -> Invitation:
-    """For an agent that lost its token or its credential. The credential in use stays good until the new token is
-    used."""
+    """Create a token for an agent that lost its token or its credential. The present credential stays valid until the
+    new token is used."""
     seconds = (body or TokenRequest()).token_seconds
     token, expires = tokens.new_secret(), now() + timedelta(seconds=seconds)
     async with region.database.write() as session:
@@ -191,13 +196,14 @@ async def new_token(
 
 @router.post("/{name}/session-keys", status_code=204, responses=errors(404, 409), summary="Sign with another key")
 async def rekey(name: NamePath, region: Running, body: Rekey | None = None) -> None:
-    """Its PE's BGP sessions get another key, one route server after the other; or with `off` none, at once."""
+    """Give the BGP sessions of the cloudlet's PE another key, one route server after the other; with `off`, end signing
+    at once."""
     await region.route_servers.session_keys.rekey(name, off=body is not None and body.off)
 
 
 @router.post("/{name}/approve", responses=errors(404, 409, 412), summary="Approve a cloudlet")
 async def approve(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Cloudlet:
-    """Makes a cloudlet active: one that waits for approval, one that was drained, or one whose PE has no agent."""
+    """Make a cloudlet active: one that waits for approval, one that was drained, or one whose PE has no agent."""
     await _change(region, name, "approve", "approved", lambda intent: edits.approve(intent, name), if_match)
     return await show(name, region, response)
 
@@ -210,8 +216,8 @@ async def drain(
     if_match: IfMatch = None,
     force: Annotated[bool, Query(description="Also one where VMs run: they cannot be moved away any more.")] = False,
 ) -> ChangeResult:
-    """Takes all its endpoints out of all pools and keeps them out; its own LANs go on. VMs have to leave before: a VM
-    moves within a pool."""
+    """Remove all endpoints of the cloudlet from all pools, and keep them out; its own LANs continue. Move VMs away
+    first: a VM moves within a pool."""
 
     def edit(intent: Intent) -> Intent:
         return edits.drain(intent, name)
@@ -225,7 +231,7 @@ async def drain(
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove a cloudlet")
 async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
-    """Removes a cloudlet and its endpoints, none of which may be in a pool or have a VM."""
+    """Remove a cloudlet and its endpoints, none of which may be in a pool or have a VM."""
 
     def edit(intent: Intent) -> Intent:
         return edits.remove_cloudlet(intent, name)
@@ -267,7 +273,7 @@ async def _change(
 
 
 def speakers(region: Region) -> list[str]:
-    """The addresses of the route servers."""
+    """Return the addresses of the route servers."""
     return [speaker.address for speaker in region.fabric.speakers]
 
 

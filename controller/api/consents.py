@@ -1,5 +1,5 @@
-"""Consent of tenants to their endpoints. Who wants to be asked is said in the policy; who is not held back need not
-be asked, and may consent beforehand."""
+"""Consent of tenants to their endpoints. The policy says which tenants must consent. A tenant whose consent is not
+required may consent in advance."""
 
 import asyncio
 from contextlib import suppress
@@ -26,15 +26,16 @@ router = APIRouter(prefix="/api/v1/endpoints/{name}/consent", tags=["consents"],
 
 @router.post("", status_code=201, responses=errors(404, 409), summary="Consent to an endpoint")
 async def give(name: NamePath, region: Running, caller: Calling) -> ChangeResult:
-    """With a token of the endpoint's tenant. It comes into force, and joins the pools where the policy wants it; the
-    answer is as that of a join. An admin can consent in the tenant's name, and that is written down."""
+    """Consent to an endpoint with a token of its tenant. The endpoint comes into force, and joins the pools where the
+    policy wants it; the answer is the same as for a join. An admin can consent in the tenant's name, and the record
+    says so."""
     return await _change(region, name, caller, "given", lambda intent: consents.give(intent, name, caller))
 
 
 @router.delete("", responses=errors(404, 409), summary="Withdraw the consent to an endpoint")
 async def withdraw(name: NamePath, region: Running, caller: Calling) -> ChangeResult:
-    """If the tenant wants to be asked it leaves all pools, and is held back. A change that is on trial is rolled back
-    for that: nothing can be built on it, and a tenant does not wait for it."""
+    """Withdraw the consent. If the tenant must consent, the endpoint leaves all pools and is held back. A change on
+    trial is rolled back first, because no change can follow it before its end, and a tenant need not wait for that."""
     while True:
         try:
             return await _change(region, name, caller, "withdrawn", lambda intent: consents.withdraw(intent, name))
@@ -53,6 +54,6 @@ async def _change(region: Region, name: str, caller: Caller, done: str, edit: Ed
 
 
 async def _end(region: Region, trial: int, why: str) -> None:
-    """Rolls back, as something that is done by itself: the request is about the consent, and nothing else."""
-    with suppress(Refused):  # somebody was quicker
+    """Roll the trial back in the controller's name: the request is about the consent alone."""
+    with suppress(Refused):  # another request was faster
         await asyncio.create_task(region.changes.flow.retract(trial, why), context=Context())

@@ -1,5 +1,4 @@
-"""Delegations: which ranges of addresses agents give out by themselves (docs/network/leases.md), as engineers see
-them."""
+"""Delegations: the ranges of addresses that agents lease by themselves (docs/network/leases.md), for operators."""
 
 from datetime import datetime
 
@@ -20,8 +19,8 @@ router = APIRouter(prefix="/api/v1/delegations", tags=["addresses"], dependencie
 
 
 class Delegation(BaseModel):
-    """`blocks` blocks of eight pairs, which is at most `pairs` pairs, are one memory of the endpoint's agent's to give
-    out. One that rests gives nothing out any more: what was given may live until `rests_until` at least."""
+    """The `blocks` blocks of eight pairs, at most `pairs` pairs, that one memory of the endpoint's agent leases. A
+    memory that rests leases nothing more, and its last leases may live until `rests_until` at least."""
 
     endpoint: str
     epoch: int
@@ -36,7 +35,7 @@ class Delegation(BaseModel):
 async def index(
     region: Running, endpoint: EndpointFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
 ) -> Page[Delegation]:
-    """By endpoint, the oldest first."""
+    """Return delegations by endpoint, the oldest first."""
     async with region.database.read() as session:
         rows = await table.page(session, _behind(cursor), limit + 1, endpoint)
     return pages.page(rows, limit, lambda row: f"{row[0].endpoint} {row[0].epoch}", lambda row: _shown(*row))

@@ -1,4 +1,4 @@
-"""Devices: an MD and, optionally, the VM that works for it. Together they have one pair of addresses at a LAN."""
+"""Devices: an MD and, optionally, the VM that serves it. Together they have one pair of addresses at a LAN."""
 
 from datetime import datetime
 from typing import Annotated
@@ -30,7 +30,7 @@ EXAMPLE: JsonDict = {"name": "m1", "mac": "02:00:5e:00:00:01", "vm": {"mac": "02
 
 
 class Client(Body):
-    """How a machine is known to DHCP: by MAC, by client id, or by both (the client id then counts first)."""
+    """A machine's identity in DHCP: a MAC, a client id, or both (the client id then takes precedence)."""
 
     mac: Mac | None = None
     client_id: ClientId | None = None
@@ -43,7 +43,7 @@ class Client(Body):
 
 
 class NewDevice(Client):
-    """The device's own MAC or client id, and those of its VM."""
+    """A device to register: its own MAC or client id, and those of its VM."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -59,14 +59,15 @@ class NewDevice(Client):
 
 
 class Known(BaseModel):
-    """How a machine is known to DHCP."""
+    """A machine's identity in DHCP."""
 
     mac: str | None
     client_id: str | None
 
 
 class Device(Known):
-    """`implicit`: nobody registered it, it asked for an address. `place`: where it is, if it was ever seen."""
+    """A device. `implicit`: it was not registered, but requested an address. `place`: its place, if it was ever
+    seen."""
 
     name: str
     vm: Known | None
@@ -77,7 +78,7 @@ class Device(Known):
 
 @router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Register a device")
 async def create(body: NewDevice, region: Running, response: Response) -> Device:
-    """A device that is in use already without being registered keeps its pair under the new name."""
+    """Register a device. A device that is already in use without registration keeps its pair under the new name."""
 
     async def work(session: AsyncSession) -> None:
         if await table.get(session, body.name) is not None:
@@ -99,7 +100,7 @@ async def create(body: NewDevice, region: Running, response: Response) -> Device
 
 @router.get("", responses=errors(), summary="List devices")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Device]:
-    """Sorted by name."""
+    """Return devices, sorted by name."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1)
         clients = await table.clients(session, [row.name for row in rows])
@@ -109,7 +110,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 
 @router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a device")
 async def show(name: NamePath, region: Running, response: Response) -> Device:
-    """With its VM."""
+    """Return a device with its VM."""
     async with region.database.read() as session:
         row = await table.get(session, name)
         if row is None:
@@ -122,7 +123,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Device:
 
 @router.delete("/{name}", status_code=204, responses=errors(404, 409, 412), summary="Forget a device")
 async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> None:
-    """Only one without a VM and without leases: whoever holds an address would go on using it."""
+    """Remove a device. It must have no VM and no leases, because their holders would go on using the addresses."""
     async with region.database.write() as session:
         row = await table.get(session, name, lock=True)
         if row is None:

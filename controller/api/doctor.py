@@ -1,4 +1,5 @@
-"""The doctor: whether intent, rule sets, Adj-RIB-Outs and kernels agree. Gathers; `controller.core.doctor` compares."""
+"""The doctor: checks whether intent, rule sets, Adj-RIB-Outs and kernels agree. Gathers the data;
+`controller.core.doctor` compares it."""
 
 import asyncio
 from collections.abc import Callable
@@ -37,15 +38,15 @@ router = APIRouter(prefix="/api/v1/doctor", tags=["doctor"], dependencies=[Opera
 Reports = dict[str, dict[str, Platform]]
 
 MOST = 100_000
-"""Routes of one table of a route server that are compared."""
+"""Maximum routes of one table of a route server that are compared."""
 
 PAGE = 10_000
-"""Routes asked of a route server at once."""
+"""Routes requested from a route server at once."""
 
 
 class Difference(BaseModel):
-    """One thing that is not as it should be, where, and in a sentence. `kind` is one of those in
-    `docs/operate/doctor.md`, and `remedy` says what to do about it."""
+    """One difference from the intent, its place, and a sentence about it. `kind` is one of those in
+    `docs/operate/doctor.md`, and `remedy` says how to remove it."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -59,7 +60,7 @@ class Difference(BaseModel):
 
 
 class Checked(BaseModel):
-    """How much was looked at. `reports` counts the cloudlets whose kernels were compared."""
+    """The amount of compared data. `reports` counts the cloudlets whose kernels were compared."""
 
     generation: int
     route_servers: int
@@ -72,9 +73,9 @@ class Checked(BaseModel):
 
 
 class Diagnosis(BaseModel):
-    """`ok` when there is no difference. `replica` is the controller that has looked; `leader` the one that does the
-    background work, null if none does at the moment. `unconsented` are endpoints that are held back until their tenants
-    consent, which is as it should be."""
+    """The result of a comparison; `ok` if there is no difference. `replica` is the controller that compared; `leader`
+    the one that does the background work, null if none does at the moment. `unconsented` are endpoints held back until
+    their tenants consent, which is no fault."""
 
     ok: bool
     replica: str
@@ -86,7 +87,7 @@ class Diagnosis(BaseModel):
 
 @router.get("", responses=errors(), summary="Compare everything")
 async def diagnose(region: Running) -> Diagnosis:
-    """Asks every route server for all it has, and compares it and the agents' last reports with the intent."""
+    """Read everything from every route server, and compare it and the agents' last reports with the intent."""
     servers = list(await asyncio.gather(*(_observe(server) for server in region.route_servers.syncs)))
     rules = region.changes.flow.rules()
     cloudlets = await _cloudlets(region)
@@ -158,7 +159,7 @@ async def _observe(server: RouteServerSync) -> RouteServer:
 
 
 async def _barred(client: RouteServerClient) -> frozenset[tuple[str, str]]:
-    """Pairs of a recipient and an announcer; none at a release that holds nothing back."""
+    """Return pairs of a recipient and an announcer; none from a release that holds nothing back."""
     try:
         found = await client.held({})
     except RefusedByRouteServer:

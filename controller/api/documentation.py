@@ -1,5 +1,5 @@
-"""The page that shows the API to people: Swagger UI, served from here. A browser loads nothing else for it, so that it
-works without the internet, and no foreign script sees the token that somebody types in."""
+"""The API's page for a browser: Swagger UI, served by the controller itself. The browser loads nothing from elsewhere
+for it, so it works without the internet, and no foreign script sees a token that a user types in."""
 
 import hashlib
 import json
@@ -52,13 +52,13 @@ HOUR = "public, max-age=3600"
 
 @router.get("/docs")
 async def page() -> Response:
-    """The page itself."""
+    """Return the page itself."""
     return HTMLResponse(PAGE, headers={"Content-Security-Policy": POLICY})
 
 
 @router.get("/docs/{name}")
 async def part(name: str) -> Response:
-    """What the page loads."""
+    """Return a file that the page loads."""
     if name == "start.js":
         return Response(START, media_type="text/javascript")
     if name not in TYPES:
@@ -72,7 +72,7 @@ def _read(name: str) -> bytes:
 
 
 def install(app: FastAPI) -> None:
-    """`/openapi.json` is made into bytes once: it is open to all, and large."""
+    """Serve the page and `/openapi.json`. The latter is encoded only once, because it is open to all, and large."""
     made: list[tuple[bytes, str]] = []
 
     @app.get("/openapi.json", include_in_schema=False)

@@ -41,10 +41,10 @@ DUAL: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24", "
 
 
 class NewEndpoint(Body):
-    """`prefix` is an IPv4 prefix of at most 29 bits; `gateway`, if given, must be the address plan's. `vni` is for
-    EVPN, 10000 by default. `mtu` in bytes. An endpoint with more than `max_routes` routes has all in quarantine.
-    `prefix6` gives the LAN IPv6 too, /64 to /125; it needs an `mtu` of at least 1280. `tenant` says whose it is: the
-    policy may say where a tenant's endpoints can be."""
+    """An endpoint to create. `prefix` is an IPv4 prefix of at most 29 bits; `gateway`, if given, must be the address
+    plan's. `vni` is for EVPN, 10000 by default. `mtu` is in bytes. An endpoint with more than `max_routes` routes has
+    all of them in quarantine. `prefix6` adds IPv6 to the LAN, /64 to /125; it needs an `mtu` of at least 1280. `tenant`
+    is the endpoint's owner: the policy may restrict where a tenant's endpoints can be."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE, DUAL]})
 
@@ -62,8 +62,9 @@ class NewEndpoint(Body):
 
 
 class Consent(BaseModel):
-    """Whether its tenant has consented to an endpoint: who did, and when that was given or withdrawn last. While the
-    state is `waiting` or `withdrawn` the endpoint is held back; `unasked` is one whose tenant need not consent."""
+    """A tenant's consent to its endpoint: `by` is the caller who consented, `at` the time when consent was last given
+    or withdrawn. In the states `waiting` and `withdrawn` the endpoint is held back; in `unasked` its tenant need not
+    consent."""
 
     state: ConsentState
     by: str | None
@@ -71,9 +72,9 @@ class Consent(BaseModel):
 
 
 class Endpoint(BaseModel):
-    """`site` is the site number (VE ID of a VPLS endpoint), `rt` and `rd` follow from it. `index` is the endpoint's
-    number at its cloudlet. `capacity` counts the pairs of its address plan, of the smaller one where there are two.
-    `prefix6` and `gateway6` are its IPv6 LAN, if it has one."""
+    """One LAN of a cloudlet. `site` is the site number (VE ID of a VPLS endpoint); `rt` and `rd` follow from it.
+    `index` is the endpoint's number at its cloudlet. `capacity` counts the pairs of its address plan, or of the smaller
+    one if there are two. `prefix6` and `gateway6` are its IPv6 LAN, if it has one."""
 
     name: str
     cloudlet: str
@@ -101,7 +102,7 @@ class Endpoint(BaseModel):
 
 @router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Make an endpoint")
 async def create(body: NewEndpoint, region: Running, response: Response) -> Endpoint:
-    """Gives a cloudlet a LAN. Site number and index are allotted once and for all."""
+    """Create an endpoint, a LAN of a cloudlet. Its site number and index never change."""
     wanted = Wanted(
         name=body.name,
         cloudlet=body.cloudlet,
@@ -140,7 +141,7 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Endpoint]:
-    """Sorted by name; of one cloudlet or of all. A tenant has its own."""
+    """Return endpoints, sorted by name; of one cloudlet or of all. A tenant gets only its own."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1, cloudlet, caller.tenant)
     rows = [row for row in rows if row.cloudlet in region.intent.cloudlets]
@@ -149,7 +150,7 @@ async def index(
 
 @router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show an endpoint")
 async def show(name: NamePath, region: Running, response: Response) -> Endpoint:
-    """With the pools it is in."""
+    """Return an endpoint with the pools it is in."""
     async with region.database.read() as session:
         row = await table.get(session, name)
     if row is None or row.cloudlet not in region.intent.cloudlets:
@@ -160,7 +161,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Endpoint:
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove an endpoint")
 async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
-    """Takes it out of all pools and ends its leases. There may be no VM at it."""
+    """Remove an endpoint from all pools, end its leases, and delete it. It must have no VM."""
 
     async def guard(session: AsyncSession) -> None:
         etags.check(await table.get(session, name), if_match)

@@ -1,4 +1,4 @@
-"""Enrolment: an agent trades its one-time token for a credential."""
+"""Enrolment: an agent exchanges its one-time token for a credential."""
 
 import logging
 
@@ -33,17 +33,17 @@ router = APIRouter(prefix="/api/v1/enrolments", tags=["agents"])
 
 
 class Used(Exception):  # noqa: N818 - an answer
-    """The token is used already."""
+    """The token was used before."""
 
 
 @router.post(
     "", status_code=201, responses=errors(409, 503), response_model_exclude_none=True, summary="Enrol an agent"
 )
 async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> Enrolment:
-    """The token is good once, for its time, and for the cloudlet it was made for. Of a token that is none of these no
-    more is said than that it is not valid; whoever has a real one is told what is wrong with it. Over TLS the
-    credential is good only together with certificates for the key of the request. Who has enrolled with the credential
-    of the request, and for the same key, is answered again, without a certificate: the first answer was lost."""
+    """Enrol an agent. The token is valid once, until it expires, and only for its cloudlet. The answer to a wrong token
+    says only that it is not valid; the answer to a right one gives the reason for a refusal. Over TLS the credential is
+    valid only together with certificates for the key of the request. An agent that lost the answer repeats the request
+    with the same credential and key, and gets the answer again, without a certificate."""
     tls = shown(request) is not None
     if region.identity.proofs.tls_only and not tls:
         raise Problem(403, "Enrolment refused: agents are served over TLS only.")
@@ -51,7 +51,7 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
         row = await table.get(session, body.cloudlet) if body.cloudlet.isprintable() else None
     row = _known(row, tokens.secret(body.token))
     if body.csr is not None:
-        check(body.csr, row.name)  # before the token is used up
+        check(body.csr, row.name)  # before the token is used
     key = fingerprint_of(body.csr) if tls and body.csr is not None else None
     waits = row.approval and row.state in (CloudletState.INVITED, CloudletState.PENDING)
     state = CloudletState.PENDING if waits else CloudletState.ACTIVE
@@ -87,7 +87,7 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
         await region.changes.flow.make(edit, f"enrol {row.name}", also)
     except OnTrial as trial:  # agents try again after a 503, and give up after a 409
         raise Problem(503, trial.message, headers={"Retry-After": "10"}) from trial
-    except Used:  # meanwhile: perhaps by this agent, which did not wait for the answer
+    except Used:  # meanwhile, perhaps by this agent, which did not wait for the answer
         async with region.database.read() as session:
             present = await table.get(session, row.name)
         return _again(_known(present, tokens.secret(body.token)), answer, key)
@@ -98,14 +98,15 @@ async def enrol(body: EnrolmentRequest, request: Request, region: Running) -> En
 
 @router.get("/authorities", responses=errors(404), summary="Show whom agents are to trust")
 async def authorities(region: Running) -> Authorities:
-    """Open to all: whoever has a token can tell by it whether this is true. 404: no certificates are issued here."""
+    """Return the trusted authorities. Open to all: the holder of a token can check the answer by the token. 404: this
+    controller issues no certificates."""
     if region.identity.certificates.authority is None:
         raise missing("authority", "certificates")
     return Authorities(authorities=region.identity.certificates.authority.authorities)
 
 
 async def _issued(region: Region, csr: str, row: CloudletRow) -> Issued | None:
-    """None where no certificates are issued, or not now: the agent asks for one again."""
+    """Return a certificate; None if this controller issues none, or cannot now: the agent then requests one again."""
     try:
         return await region.identity.certificates.sign(csr, row.name, row.vtep)
     except AuthorityAway as away:
@@ -114,7 +115,7 @@ async def _issued(region: Region, csr: str, row: CloudletRow) -> Issued | None:
 
 
 def _known(row: CloudletRow | None, token: str) -> CloudletRow:
-    """Whoever the token was made for, used or not."""
+    """Return the cloudlet that the token was made for, even if the token was used. Raises Problem."""
     if row is None or not tokens.matches(token, row.token):
         raise _refused("the token is not valid for this cloudlet")
     if row.token_used_at is None and (row.token_expires_at is None or row.token_expires_at <= now()):
@@ -123,7 +124,7 @@ def _known(row: CloudletRow | None, token: str) -> CloudletRow:
 
 
 def _again(row: CloudletRow, answer: Enrolment, key: str | None) -> Enrolment:
-    """The answer to who has used the token with this very credential and key. Raises Problem for anybody else."""
+    """Return the answer again if the token was used with this credential and key. Raises Problem otherwise."""
     if tokens.matches(answer.credential, row.credential) and key == row.key:
         return answer
     raise _refused(f"the token was used at {row.token_used_at:%Y-%m-%dT%H:%M:%SZ}")

@@ -1,4 +1,4 @@
-"""Everything that goes wrong becomes a problem."""
+"""Conversion of every error to a problem."""
 
 import logging
 from dataclasses import asdict
@@ -23,7 +23,7 @@ _STATUS = {"invalid": 422, "conflict": 409, "missing": 404}
 
 
 def of_refusal(refused: Refused) -> Problem:
-    """A decision's no."""
+    """Return the problem of a refused request."""
     errors = []
     if refused.field:
         errors = [FieldError(field=refused.field, message=refused.message, suggestion=refused.suggestion or None)]
@@ -31,31 +31,32 @@ def of_refusal(refused: Refused) -> Problem:
 
 
 def of_place(error: PolicyError) -> FieldError:
-    """Something about a policy, with its place."""
+    """Return a policy error or warning with its place in the file."""
     return FieldError(**asdict(error) | {"suggestion": error.suggestion or None})
 
 
 def of_policy(invalid: PolicyInvalid) -> Problem:
-    """A policy's errors, each with its place."""
+    """Return the problem of an invalid policy, with each error's place in the file."""
     errors = [of_place(error) for error in invalid.errors]
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
     return Problem(422, f"The policy has {count}: {invalid.errors[0]}", errors, slug="policy-invalid")
 
 
 def of_trouble(away: Unavailable) -> Problem:
-    """The database cannot be reached, or cannot do it now."""
+    """Return the problem of a database that is unreachable, or cannot serve the request now."""
     log.error("database: %s", away)
     return Problem(503, f"The database cannot do this now: {away}.", headers={"Retry-After": "1"})
 
 
 def of_constraint(error: IntegrityError) -> Problem:
-    """The last word on who was first is the database's."""
+    """Return the problem of a violated constraint: the database decides which of two concurrent requests came first."""
     log.warning("refused by a constraint: %s", error.orig)
     return Problem(409, "Somebody else has just made, taken or removed something that this request is about.")
 
 
 def of_validation(error: RequestValidationError) -> Problem:
-    """A request that does not fit its schema. The values themselves are not repeated: they may be secrets."""
+    """Return the problem of a request that does not fit its schema. It does not repeat the values, which may be
+    secrets."""
     found = error.errors()
     if any(e["type"] == "json_invalid" for e in found):
         reason = str(found[0].get("ctx", {}).get("error", "not JSON"))
@@ -76,7 +77,7 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def install(app: FastAPI) -> None:
-    """Handlers for all of them. A surprise is logged, and the caller told no more than that there was one."""
+    """Install a handler for each error. An unexpected one is logged, and the caller is told only that it happened."""
 
     def handle(kind: type[Exception], problem: Any) -> None:
         async def handler(request: Request, error: Exception) -> Response:

@@ -25,18 +25,19 @@ class Revised(Protocol):
 
     @property
     def revision(self) -> int:
-        """How often, or as which, it was changed."""
+        """The number of the object's changes, or of its revision."""
 
 
 def etag(row: Revised) -> str:
-    """Differs whenever the object was changed, or made anew under the same name."""
+    """Return the entity tag of an object. It changes with every change, and if the object is made again under the same
+    name."""
     born: datetime = getattr(row, "created_at", None) or row.granted_at  # type: ignore[attr-defined]
     return f'"{int(born.timestamp() * 1_000_000):x}-{row.revision}"'
 
 
 def check(row: Revised | None, if_match: str | None) -> None:
-    """Raises the problem 412 if the caller's view of the object is not its present state. An object that is not there
-    is for others to complain about."""
+    """Raise the problem 412 if the caller's view of the object is not its present state. The caller of this function
+    reports an object that does not exist."""
     if if_match is None or row is None or if_match.strip() == "*":
         return
     if etag(row) not in [tag.strip() for tag in if_match.split(",")]:

@@ -12,8 +12,8 @@ router = APIRouter(prefix="/api/v1/cloudlets/{name}/evacuation", tags=["moves"],
 
 
 class Evacuation(BaseModel):
-    """The moves that were started, in the order in which they have their turns; `moving` are VMs that were being moved
-    already, `stranded` those that cannot be moved, and `why` says for each of them what is in the way."""
+    """The moves that were started, in the order of their turns. `moving` are VMs that were already being moved,
+    `stranded` those that cannot be moved, and `why` gives the obstacle for each of those."""
 
     moves: list[Move]
     moving: list[str]
@@ -23,9 +23,9 @@ class Evacuation(BaseModel):
 
 @router.post("", status_code=201, responses=errors(404, 409), summary="Evacuate a cloudlet")
 async def create(name: NamePath, region: Running) -> Evacuation:
-    """Every VM that runs there moves to a possible neighbour: to its device if that is at one, else where it arrives
-    first. It stays there until its device is taken to be somewhere else. A cloudlet is evacuated before it is drained:
-    a VM moves within a pool."""
+    """Move every running VM of the cloudlet to a possible neighbour: to its device if that is at one, else to the one
+    where it arrives first. The VM stays there until its device settles at another place. Evacuate a cloudlet before you
+    drain it: a VM moves within a pool."""
     found = await region.migration.evacuations.begin(name)
     moves = [shown_as(row) for row in found.moves]
     return Evacuation(moves=moves, moving=found.moving, stranded=sorted(found.stranded), why=found.stranded)

@@ -1,4 +1,4 @@
-"""Events: a stream for those who watch, a page for those who look back."""
+"""Events: a stream for observers, and pages of the past."""
 
 from collections.abc import AsyncGenerator
 from datetime import datetime
@@ -24,8 +24,8 @@ BATCH = 500
 
 
 class Event(BaseModel):
-    """Something that happened. `id` grows; `text` is for people, `data` for programs; `source` is the agent,
-    LAN, PE or other outside of the controller that caused it, if any."""
+    """One event. `id` grows; `text` is a readable sentence, `data` is for programs; `source` is the agent, LAN, PE or
+    other party outside the controller that caused it, if any."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -39,7 +39,7 @@ class Event(BaseModel):
 
 
 class Events(BaseModel):
-    """Events in order. `next` is the id to go on `after`; null when there are no more for now."""
+    """Events in order. `next` is the id to continue `after`; null if there are no more for now."""
 
     items: list[Event]
     next: str | None = None
@@ -68,8 +68,8 @@ async def index(
     limit: pages.Limit = 100,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=40)] = None,
 ) -> Response:
-    """A stream if `Accept` asks for `text/event-stream`: from `Last-Event-ID` or `after` on, or without either from now
-    on. Else a page. Names of nobody are no error: what is gone has its events."""
+    """Return events: a stream if `Accept` asks for `text/event-stream`, from `Last-Event-ID` or `after` on, or from now
+    on without either; else a page. Unknown names are no error, because removed objects still have events."""
     which = Which(type, about, source, since, until)
     if "text/event-stream" not in request.headers.get("accept", ""):
         async with region.database.read() as session:
@@ -94,9 +94,9 @@ async def _stream(region: Region, seen: int, which: Which) -> AsyncGenerator[byt
         while True:
             try:
                 async with region.database.read() as session:
-                    searched = await table.latest(session)  # before them: one that comes between is among them
+                    searched = await table.latest(session)  # read first: events in between are among the rows
                     rows = await table.after(session, seen, BATCH, which)
-            except Unavailable:  # whoever follows comes back, and goes on where this ends
+            except Unavailable:  # followers reconnect, and continue where this ends
                 return
             for row in rows:
                 yield _event(row)

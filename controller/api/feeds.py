@@ -1,4 +1,4 @@
-"""The documents that an agent follows on one stream: which there are, and when each is sent anew."""
+"""The documents that an agent follows on one stream, and the conditions for sending each again."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ FOLLOWED = (
 
 @dataclass(frozen=True)
 class Rendered:
-    """A document as JSON, and what of it has to be another for it to be sent again. `number` is its event's id."""
+    """A document as JSON. `news` is the part of it whose change causes it to be sent again. `number` is its event's
+    id."""
 
     news: object
     data: str
@@ -33,8 +34,8 @@ class Rendered:
 
 @dataclass
 class Feed:
-    """One document. `version` says at little cost whether it may be another one than before; `render` gives it, or None
-    as long as it cannot be had. `seen` is the version that the agent has."""
+    """One document. `version` tells cheaply whether the document may have changed; `render` returns it, or None while
+    it is unavailable. `seen` is the version that the agent has."""
 
     name: str
     version: Callable[[Cloudlet], object]
@@ -43,7 +44,7 @@ class Feed:
     told: object = None
 
     async def next(self, cloudlet: Cloudlet) -> bytes | None:
-        """The event to send now; None if there is none."""
+        """Return the event to send now, or None."""
         version = self.version(cloudlet)
         if version == self.seen:
             return None
@@ -58,9 +59,9 @@ class Feed:
 
 
 def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> Sequence[Feed]:
-    """All that one agent follows, in the order in which it is sent: what to filter is ahead of the desired state, whom
-    to reach behind it. `sent` is the version of the desired state that the agent has; `private` says whether nobody
-    else can read the stream."""
+    """Return all feeds of one agent, in the order of sending: access rules before the desired state, candidates and the
+    others after it. `sent` is the version of the desired state that the agent has; `private` means that nobody else can
+    read the stream."""
 
     async def filtered(present: Cloudlet) -> Rendered:
         rules = access(region.intent, present)
@@ -83,7 +84,7 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
             orders = await region.migration.moves.orders(cloudlet)
         except Unavailable:
             return None
-        # An older agent refuses fields that it does not know, be they null.
+        # An older agent refuses unknown fields, even if they are null.
         return Rendered(orders, orders.model_dump_json(exclude_none=True))
 
     async def trusted(present: Cloudlet) -> Rendered | None:
@@ -112,7 +113,7 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
 
 
 def farewell(region: Region, cloudlet: Cloudlet) -> bytes:
-    """The last word to a cloudlet that was removed: be nothing."""
+    """Return the last event for a removed cloudlet: an empty desired state."""
     nothing = Desired(
         version=region.intent.generation,
         generation=region.intent.generation,
@@ -127,12 +128,12 @@ def farewell(region: Region, cloudlet: Cloudlet) -> bytes:
 
 
 def document(state: Desired) -> str:
-    """A desired state as it is sent: what a release added has a default, and is there where it is used, as an agent
-    refuses fields that it does not know."""
+    """Return a desired state as JSON without defaults. An agent refuses unknown fields, so fields of newer releases
+    have defaults and appear only where they are used."""
     return state.model_dump_json(exclude_defaults=True)
 
 
 def _ruled(region: Region, cloudlet: Cloudlet) -> object:
-    """All that decides what the cloudlet filters."""
+    """Return a value that changes with everything that determines the cloudlet's filters."""
     endpoints = region.intent.endpoints_of.get(cloudlet.name, ())
     return cloudlet.speaks, ruled_pools(region.intent, [endpoint.name for endpoint in endpoints])

@@ -1,4 +1,4 @@
-"""What PEs filter so that access rules hold: as it is, with what was counted, and as a plan tells it."""
+"""The filters by which PEs enforce access rules: present ones, with their counters, and those of a plan."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -22,12 +22,12 @@ from controller.wire.access import AccessReport, Counted, FlowFamily
 router = APIRouter(prefix="/api/v1/filters", tags=["policy"], dependencies=[Operator])
 
 TOLD = 100
-"""Of all specifications of a plan; beyond that there are their numbers."""
+"""Maximum number of specifications that a plan shows in all; beyond that it shows only their numbers."""
 
 
 class Filtered(BaseModel):
-    """How many Flowspec specifications (RFC 8955) the PE of an endpoint is given, how many are taken from it, and the
-    first of them in words, with the sign that diff uses."""
+    """The number of Flowspec specifications (RFC 8955) that the PE of an endpoint gets, the number that it loses, and
+    the first of them in words, with the signs of diff."""
 
     endpoint: str
     new: int
@@ -36,9 +36,10 @@ class Filtered(BaseModel):
 
 
 class Filter(BaseModel):
-    """A Flowspec specification (RFC 8955) that the PE of `endpoint` filters by what comes out of its tunnels: in words,
-    and as it is in BGP (`nlri`, `actions`; hex). `in_kernel` is null until its agent has said what it filters; what was
-    counted is null where it is not in the kernel, and begins anew when the specification does."""
+    """A Flowspec specification (RFC 8955) by which the PE of `endpoint` filters the packets that come out of its
+    tunnels: in words, and as in BGP (`nlri`, `actions`; hex). `in_kernel` is null until the agent has reported its
+    filters. The counters are null if the specification is not in the kernel, and start again when it is installed
+    again."""
 
     endpoint: str
     number: int
@@ -60,7 +61,7 @@ Reports = dict[str, tuple[AccessReport, datetime]]
 async def index(
     region: Running, endpoint: EndpointFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
 ) -> Page[Filter]:
-    """What access rules come to, by the endpoint to which it is on its way."""
+    """Return the filters that follow from access rules, by the endpoint that the packets go to."""
     intent = region.intent
     name, _, number = pages.after(cursor).partition(" ")
     found = list(islice(_behind(intent, endpoint, name, int(number) if number.isdecimal() else -1), limit + 1))
@@ -103,7 +104,7 @@ def _counted(report: AccessReport, endpoint: str, family: FlowFamily, nlri: str)
 
 
 def filtered(differences: Iterable[FilterDifference]) -> list[Filtered]:
-    """By endpoint, as a plan tells it."""
+    """Return the filters of a plan, by endpoint."""
     told, found = 0, []
     for one in differences:
         words = chain((f"- {spec}" for spec in one.gone), (f"+ {spec}" for spec in one.new))

@@ -1,5 +1,4 @@
-"""Sentences for a wrong value of a request: the form that it should have, with an example, and never a bare
-regular expression."""
+"""Sentences for a wrong value of a request: the required form, with an example, and never a bare regular expression."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -41,18 +40,18 @@ FORMS: Mapping[str, tuple[str, str]] = {
     r"^[^\x00-\x1f\x7f-\x9f]+$": ("one line of text without control characters, and not empty", "anas-phone"),
     r"^[!-~]+$": ("visible ASCII characters without spaces", "0b6f6a1e-8f5e"),
 }
-"""Every pattern of the API → the form in words, and an example of it."""
+"""Every pattern of the API, with the form in words and an example of it."""
 
 
 def in_words(error: Mapping[str, Any]) -> str:
-    """The fault that pydantic found, as a sentence's end behind the field's name."""
+    """Return the fault that pydantic found, as the end of a sentence after the field's name."""
     context = error.get("ctx") or {}
     say = _SENTENCES.get(str(error["type"]))
     return say(context) if say is not None else str(error["msg"])
 
 
 def _form(context: Mapping[str, Any]) -> str:
-    form, example = FORMS[context["pattern"]]  # a test finds those that are not there
+    form, example = FORMS[context["pattern"]]  # a test finds patterns that are missing
     return f"not of the right form, which is {form}, as in {example}"
 
 
@@ -60,4 +59,4 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_pattern_mismatch": _form,
     "value_error": lambda context: str(context["error"]),
 }
-"""Kinds of error whose own words are for programmers."""
+"""Kinds of error whose original messages are for programmers."""

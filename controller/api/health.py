@@ -1,4 +1,4 @@
-"""Whether the controller lives, whether it can work, and its metrics. Open to all: they tell nothing of anybody."""
+"""The controller's liveness, readiness and metrics. Open to all, because they tell nothing about anybody."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from controller.runtime.metrics import MEDIA_TYPE
 router = APIRouter(tags=["health"])
 
 PATIENCE = 2.0
-"""Seconds in which the database answers, or the controller is not ready."""
+"""Seconds within which the database must answer; otherwise the controller is not ready."""
 
 
 class Health(BaseModel):
@@ -23,9 +23,9 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """`replica` is this controller's name, `leading` whether it does the background work of all. `route_servers` in
-    step, `agents` connected, and whether the `policy` in force can be read and its tests hold are for information: a
-    change is never refused for their sake."""
+    """The readiness of a controller. `replica` is its name, `leading` whether it does the background work of all. Three
+    values are for information and never refuse a change: `route_servers` in step, `agents` connected, and `policy`: the
+    policy in force can be read and its tests hold."""
 
     ready: bool
     database: bool
@@ -39,7 +39,7 @@ class Readiness(BaseModel):
 
 @router.get("/healthz", summary="Liveness")
 async def health() -> Health:
-    """Answers while the process does."""
+    """Answer while the process runs."""
     return Health()
 
 
@@ -50,7 +50,7 @@ async def health() -> Health:
     summary="Readiness",
 )
 async def ready(region: Running) -> Response:
-    """Ready when the database answers and the controller is not stopping."""
+    """Return the readiness: the database answers and the controller is not stopping."""
     try:
         async with asyncio.timeout(PATIENCE):
             database = await region.database.answers()
@@ -76,7 +76,7 @@ async def ready(region: Running) -> Response:
     summary="Prometheus metrics",
 )
 async def metrics(region: Running) -> Response:
-    """In the exposition format."""
+    """Return the metrics in the exposition format."""
     gauges, intent = region.runtime.metrics, region.intent
     gauges.generation.set(intent.generation)
     gauges.leading.set(region.replication.leadership.leading)

@@ -1,4 +1,4 @@
-"""Routes that are held back from PEs which ended their sessions for them (docs/network/poison.md)."""
+"""Routes held back from PEs that ended their sessions because of them (docs/network/poison.md)."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ router = APIRouter(prefix="/api/v1/routes", tags=["routes"], dependencies=[Opera
 
 
 class Held(BaseModel):
-    """What is held back, one entry per route server that could be asked, each with `route_server`: `routes` with
-    `verdict` poison or suspected, `sources` (PEs none of whose routes are sent), and families sent `apart`, one route a
+    """The routes held back, one entry per route server that answered, each with `route_server`: `routes` with `verdict`
+    poison or suspected, `sources` (PEs none of whose routes are sent), and families sent `apart`, one route a
     message."""
 
     route_servers: list[dict[str, Any]]
@@ -27,8 +27,8 @@ class Held(BaseModel):
 
 
 class Release(BaseModel):
-    """`peer` is the PE from which something is held back, `nlri` one route as `GET /api/v1/routes/held` has it; without
-    it, everything."""
+    """A request to send routes again. `peer` is the PE from which they are held back, `nlri` one route as in `GET
+    /api/v1/routes/held`; without it, all of them."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"peer": "c2"}]})
 
@@ -37,7 +37,8 @@ class Release(BaseModel):
 
 
 class Released(BaseModel):
-    """How much each route server has released, with `route_server`: `routes`, and `sources` (PEs)."""
+    """The numbers of released routes, one entry per route server, with `route_server`: `routes`, and `sources`
+    (PEs)."""
 
     route_servers: list[dict[str, Any]]
     unreachable: list[str]
@@ -45,7 +46,7 @@ class Released(BaseModel):
 
 @router.get("/held", responses=errors(502), summary="List routes that are held back")
 async def held(region: Running, peer: PeerFilter = None, route_server: RouteServerFilter = None) -> Held:
-    """Routes for which a PE has ended its session, or may have. Each is held back from that PE alone."""
+    """Return routes for which a PE has ended its session, or may have. Each is held back from that PE alone."""
     query = {"peer": peer} if peer else {}
     answers, unreachable = await ask(region, route_server, lambda client: client.held(query))
     return Held(route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable)
@@ -53,7 +54,8 @@ async def held(region: Running, peer: PeerFilter = None, route_server: RouteServ
 
 @router.post("/release", responses=errors(404, 502), summary="Send a PE again what is held back from it")
 async def release(region: Running, body: Release) -> Released:
-    """For a PE that was repaired. If it ends its session again, the route is held back again, as the first time."""
+    """Send a repaired PE its routes again. If it ends its session again, the route is held back again, as the first
+    time."""
     if body.peer not in region.intent.cloudlets:
         raise unknown("peer", "cloudlet", body.peer, region.intent.cloudlets)
 

@@ -1,4 +1,4 @@
-"""Leases, as operators see and make them. Agents ask for theirs under `/agent`."""
+"""Leases for operators. Agents request theirs under `/agent`."""
 
 from datetime import datetime
 from typing import Literal
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/api/v1/leases", tags=["leases"], dependencies=[Opera
 
 
 class NewLease(Body):
-    """`kind` says which half of the device's pair: the MD's even address or the VM's odd one."""
+    """A lease to grant. `kind` is the half of the device's pair: the MD's even address or the VM's odd one."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"endpoint": "c1-lan", "device": "m1", "kind": "md"}]})
 
@@ -34,7 +34,7 @@ class NewLease(Body):
 
 
 class Lease(BaseModel):
-    """An address held until `expires_at`; `address6` is the same half of the same pair, where the LAN has IPv6."""
+    """An address held until `expires_at`; `address6` is the same half of the same pair, if the LAN has IPv6."""
 
     id: int
     endpoint: str
@@ -54,7 +54,7 @@ RENEWED = {200: {"model": Lease, "description": "It was held already, and is ren
 
 @router.post("", status_code=201, responses=errors(409) | RENEWED | {201: {"headers": ETAG}}, summary="Grant a lease")
 async def create(body: NewLease, region: Running, response: Response) -> Lease:
-    """The same device gets the same address: renewed if it holds it, its old one if it comes back."""
+    """Grant a lease. The same device gets the same address: renewed if it holds it, its old one if it comes back."""
     lease, fresh = await region.leases.leases.grant(body.endpoint, body.device, body.kind)
     if fresh:
         region.runtime.metrics.leases.inc()
@@ -71,7 +71,7 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Lease]:
-    """Those that have not expired, oldest first."""
+    """Return leases that have not expired, oldest first."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after_number(cursor), limit + 1, now(), endpoint, device)
     return pages.page(rows, limit, lambda row: row.id, lambda row: _shown(row, region))
@@ -79,7 +79,7 @@ async def index(
 
 @router.get("/{id}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a lease")
 async def show(id: IdPath, region: Running, response: Response) -> Lease:
-    """If it has not expired."""
+    """Return a lease that has not expired."""
     async with region.database.read() as session:
         row = await table.get(session, id, now())
     if row is None:
@@ -89,13 +89,13 @@ async def show(id: IdPath, region: Running, response: Response) -> Lease:
 
 @router.post("/{id}/renew", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Renew a lease")
 async def renew(id: IdPath, region: Running, response: Response, if_match: IfMatch = None) -> Lease:
-    """Starts its time anew."""
+    """Renew a lease for another lease time."""
     return _answer(await region.leases.leases.renew(id, lambda row: etags.check(row, if_match)), region, response)
 
 
 @router.delete("/{id}", status_code=204, responses=errors(404, 412), summary="Release a lease")
 async def release(id: IdPath, region: Running, if_match: IfMatch = None) -> None:
-    """The pair stays the device's until the plan is full and somebody else needs it."""
+    """End a lease. The pair stays the device's until the plan is full and another device needs it."""
     await region.leases.leases.release(id, lambda row: etags.check(row, if_match))
 
 

@@ -38,7 +38,7 @@ async def join(
     confirm_within: ConfirmWithin = None,
     if_match: IfMatch = None,
 ) -> ChangeResult:
-    """Answers when every route server has confirmed the change and every kernel concerned agrees."""
+    """Join a pool. Answers when every route server has confirmed the change and every kernel concerned agrees."""
 
     def edit(intent: Intent) -> Intent:
         return edits.join(intent, vcp, body.endpoint)
@@ -57,7 +57,8 @@ async def leave(
     confirm_within: ConfirmWithin = None,
     if_match: IfMatch = None,
 ) -> ChangeResult:
-    """When this answers and is in force, no frame from the leaver is on its way to the others, nor the other way."""
+    """Leave a pool. Once the answer says that the change is in force, no frame is on its way from or to the
+    endpoint."""
 
     def edit(intent: Intent) -> Intent:
         return edits.leave(intent, vcp, endpoint)

@@ -30,8 +30,8 @@ EXAMPLE: JsonDict = {"vm": "v1", "endpoint": "c2-lan"}
 
 
 class NewMove(Body):
-    """A VM is to move to an endpoint. `keep`: with its address. `linger`: seconds that the old address lives on at most
-    after the device has joined the new one, while connections hang on it; left out: as the policy says."""
+    """A move of a VM to an endpoint. `keep`: it keeps its address. `linger`: maximum seconds that the old address stays
+    after the device has joined the new one, while connections use it; the policy's value if omitted."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -43,9 +43,10 @@ class NewMove(Body):
 
 
 class Move(BaseModel):
-    """`state`: waiting (for its turn), moving, undoing, done, undone. `step` is where it is; after the end `normal`, or
-    what a cloudlet has still to clear away. `reason`: why it did not end as it was meant to. `at` is the endpoint where
-    the VM is, `address` what it is known by; `figures` and `seconds` are of all that was copied, by step."""
+    """A move. `state`: waiting (for its turn), moving, undoing, done, undone. `step` is its present step; after the end
+    it is `normal`, or the cleanup that a cloudlet still has to do. `reason` says why the move did not end as intended.
+    `at` is the endpoint where the VM is, `address` its present address. `figures` has the values of all copies, by
+    step; `seconds` is the duration of the move."""
 
     name: str
     vm: str
@@ -71,7 +72,7 @@ class Move(BaseModel):
 
 
 class StepOf(BaseModel):
-    """A step that was begun, or its undoing; `state` running, done, failed, refused, skipped or given up."""
+    """A step that was begun, or its undoing; `state` is running, done, failed, refused, skipped or given up."""
 
     step: str
     undoing: bool
@@ -84,15 +85,15 @@ class StepOf(BaseModel):
 
 
 class MoveInFull(Move):
-    """With all of its steps, in their order."""
+    """A move with all of its steps, in their order."""
 
     steps: list[StepOf]
 
 
 @router.post("", status_code=201, responses=errors(409), summary="Start a move")
 async def create(body: NewMove, region: Running) -> Move:
-    """It waits for its turn: the policy says how many use a link, and a cloudlet, at a time. The VM stays there until
-    its device is taken to be somewhere else than now."""
+    """Start a move. It waits for its turn: the policy limits how many moves use a link, and a cloudlet, at a time. The
+    VM stays at its new place until its device settles at another one."""
     row = await region.migration.moves.start(
         body.vm, body.endpoint, keep=body.keep, linger=body.linger, asked_by="operator", reason=body.reason
     )
@@ -108,7 +109,8 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Move]:
-    """The latest first; those from or to a cloudlet, in any of these states."""
+    """Return moves, the latest first; with `cloudlet`, those from or to it; with `state`, those in any of these
+    states."""
     before = _before(cursor)
     async with region.database.read() as session:
         rows = await table.page(session, before, limit + 1, vm, cloudlet, state or ())
@@ -122,8 +124,8 @@ async def index(
     summary="Show or follow a move",
 )
 async def show(name: NamePath, request: Request, region: Running, still: Still) -> Response:
-    """If `Accept` asks for `text/event-stream`: the same document as an event named `move` at once and whenever it has
-    changed, until the move is over."""
+    """Return a move. If `Accept` asks for `text/event-stream`, the same document is sent as an event named `move`, at
+    once and after every change, until the move is over."""
     shown = await _in_full(region, name)
     if "text/event-stream" in request.headers.get("accept", ""):
         return streams.respond(streams.while_allowed(_stream(region, name), still))
@@ -132,13 +134,14 @@ async def show(name: NamePath, request: Request, region: Running, still: Still) 
 
 @router.delete("/{name}", responses=errors(404, 409), summary="Cancel a move")
 async def cancel(name: NamePath, region: Running) -> Move:
-    """As long as the VM runs at the source and is not about to be stopped there; what was done is undone."""
+    """Cancel a move and undo its steps, as long as the VM runs at the source and is not about to stop there."""
     return shown_as(await region.migration.moves.cancel(name, "an operator cancelled it"))
 
 
 @router.post("/{name}/finish", responses=errors(404, 409), summary="Let the old address go")
 async def finish(name: NamePath, region: Running) -> Move:
-    """While it lingers at the step `leave`: now, whatever connections hang on it. The VM can be moved again then."""
+    """Remove the old address now, while it lingers at the step `leave`, whatever connections use it. The VM can then
+    move again."""
     return shown_as(await region.migration.moves.finish(name, "an operator did not wait for it"))
 
 
@@ -158,7 +161,7 @@ async def _stream(region: Region, name: str) -> AsyncGenerator[bytes, None]:
         while True:
             try:
                 shown = await _in_full(region, name)
-            except Unavailable:  # whoever follows comes back
+            except Unavailable:  # followers reconnect
                 return
             document = shown.model_dump_json()
             if document != told:

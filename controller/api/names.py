@@ -1,6 +1,5 @@
-"""Names by which lists are filtered. The name of nobody is refused, with the one that may have been meant: an empty
-list would say that there is nothing to worry about. Lists of the past take the names of what is gone as well, as long
-as they have something to tell of it."""
+"""Names that filter lists. An unknown name is refused, with a suggestion: an empty list would suggest that all is well.
+Lists of the past also accept the names of removed objects, as long as they have entries about them."""
 
 from collections.abc import Collection
 from typing import Annotated
@@ -85,7 +84,8 @@ PastCloudletFilter = Annotated[str | None, Depends(_past_cloudlet)]
 
 
 def _intended(field: str, noun: str, name: str | None, known: Collection[str], calling: Caller) -> str | None:
-    """A tenant's endpoints are looked at before this; of other names it is not told whether they are anybody's."""
+    """Return a known name, and raise Refused for an unknown one. A tenant's endpoints are checked before this call; for
+    other names a tenant must not learn whether they exist."""
     if name is None or name in known or calling.role is Role.TENANT:
         return name
     raise unknown(field, noun, name, known)
@@ -109,5 +109,5 @@ async def _past(region: Region, of: Past, name: str | None) -> bool:
 
 
 def _reserved(intent: Intent, device: str) -> bool:
-    """Whether the policy reserves a pair for it, be it registered or not."""
+    """Return whether the policy reserves a pair for this device, even if the device is not registered."""
     return any(device in plan.reservations for plan in intent.policy.addresses.lans.values())

@@ -1,4 +1,4 @@
-"""Neighbours: who measured whom, what was, and what moves made of the bandwidth."""
+"""Neighbours: present and past measurements between cloudlets, and the bandwidths that moves have measured."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -34,9 +34,9 @@ BEGINNING = datetime.fromtimestamp(0, UTC)
 
 
 class Neighbour(BaseModel):
-    """What `cloudlet` last measured of `neighbour`: round trips of the `received` of `sent` echoes. `loss` is smoothed
-    over the last rounds. `possible`: a place to move to; `stale`: nothing was heard for too long, and it is none.
-    `since` is when the one or the other last changed."""
+    """The last measurement of `neighbour` by `cloudlet`: round trips of the `received` of `sent` echoes. `loss` is
+    smoothed over the last rounds. `possible`: VMs can move there. `stale`: nothing was received for too long, so it is
+    not possible. `since` is when either of these last changed."""
 
     cloudlet: str
     neighbour: str
@@ -55,7 +55,8 @@ class Neighbour(BaseModel):
 
 
 class Past(BaseModel):
-    """`rounds` rounds: the one that ended at `at`, or those of the hour or day that begins then (UTC)."""
+    """The measurements of `rounds` rounds: of the one that ended at `at`, or of those in the hour or day that begins
+    then (UTC)."""
 
     at: datetime
     rounds: int
@@ -70,15 +71,15 @@ class Past(BaseModel):
 
 
 class Matrix(BaseModel):
-    """Median round trips in milliseconds by who measured, then whom: null where nothing came back, and not there where
-    nobody measured or nothing fresh is known."""
+    """Median round trips in milliseconds, by measuring cloudlet, then by neighbour: null if no echo came back, absent
+    if there was no measurement or no fresh one."""
 
     cloudlets: list[str]
     median_ms: dict[str, dict[str, float | None]]
 
 
 class Bandwidth(BaseModel):
-    """From `cloudlet` to `neighbour`, as `moves` moves found it; the later ones count more."""
+    """The bandwidth from `cloudlet` to `neighbour`, as measured by `moves` moves; later moves have more weight."""
 
     cloudlet: str
     neighbour: str
@@ -99,7 +100,7 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Neighbour]:
-    """By who measured, then whom. A pair that nobody has measured for a day is forgotten."""
+    """Return pairs by measuring cloudlet, then by neighbour. A pair without a measurement for a day is forgotten."""
     at = now()
     async with region.database.read() as session:
         rows = await table.page(session, pages.after_pair(cursor), limit + 1, at, cloudlet, neighbour, possible, stale)
@@ -119,7 +120,7 @@ async def history(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Past]:
-    """Oldest first."""
+    """Return past measurements, oldest first."""
     for name in (cloudlet, neighbour):
         if name not in region.intent.cloudlets:
             raise missing("cloudlet", name)
@@ -135,7 +136,7 @@ async def matrix(
     region: Running,
     vcp: Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63, description="Only its members.")] = None,
 ) -> Matrix:
-    """Of all cloudlets, or of those with an endpoint in one pool."""
+    """Return the round trips of all cloudlets, or of those with an endpoint in one pool."""
     intent, names = region.intent, sorted(region.intent.cloudlets)
     if vcp is not None:
         if vcp not in intent.vcps:
@@ -157,7 +158,7 @@ async def bandwidths(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Bandwidth]:
-    """Estimates from moves, by where they came from, then where they went."""
+    """Return estimates from moves, by source, then by destination."""
     async with region.database.read() as session:
         rows = await bandwidth_table.page(session, pages.after_pair(cursor), limit + 1, cloudlet, neighbour)
     return pages.page(rows, limit, _key, lambda row: Bandwidth(**{n: getattr(row, n) for n in Bandwidth.model_fields}))

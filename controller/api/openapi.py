@@ -1,4 +1,4 @@
-"""The API's own description (OpenAPI 3.1): FastAPI's, with every error described as what it is, a problem."""
+"""The API's description (OpenAPI 3.1): FastAPI's, with every error described as a problem."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ _DETAILS = {
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The errors of an operation, beside those that all have."""
+    """Return the errors of an operation, in addition to those that all operations have."""
     return {
         status: {"description": _DETAILS[str(status)]}
         for status in (400, 401, 403, 413, 414, 422, 429, 500, 503, *statuses)
@@ -38,7 +38,7 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 UNREPEATED = "/api/v1/enrolments"
-"""Its caller is known by the token in the body alone, so that no answer to it is kept."""
+"""The path whose answers are not stored, because only the token in the body identifies its caller."""
 
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -51,7 +51,7 @@ IDEMPOTENCY_KEY = {
 
 
 def install(app: FastAPI) -> None:
-    """Replaces FastAPI's description by ours, made once."""
+    """Replace FastAPI's description by this one, made once."""
 
     def describe() -> dict[str, Any]:
         if app.openapi_schema is None:

@@ -1,5 +1,5 @@
-"""Lists in pages. A cursor names the last item of a page, so that no item is skipped or seen twice however the list
-changes in between."""
+"""Lists in pages. A cursor names the last item of a page, so no item is skipped or repeated if the list changes between
+two pages."""
 
 import base64
 import binascii
@@ -19,14 +19,14 @@ Cursor = Annotated[str | None, Query(max_length=200, description="`next` of the 
 
 
 class Page(BaseModel, Generic[T]):
-    """`next` is the cursor of the page that follows; null at the end."""
+    """One page of a list. `next` is the cursor of the following page; null at the end."""
 
     items: list[T]
     next: str | None = None
 
 
 def after(cursor: str | None) -> str:
-    """The key of the last item of the page before; empty at the beginning."""
+    """Return the key of the last item of the page before; empty at the beginning. Raises Problem."""
     if cursor is None:
         return ""
     try:
@@ -39,12 +39,12 @@ def after(cursor: str | None) -> str:
 
 
 def write_cursor(key: str) -> str:
-    """The cursor that `after` reads as this key."""
+    """Return the cursor that `after` decodes to this key."""
     return base64.urlsafe_b64encode(key.encode()).decode()
 
 
 def after_pair(cursor: str | None) -> tuple[str, str]:
-    """As `after`, for items that two names tell apart, with a space between them."""
+    """Return the same as `after`, for items with two names as their key, separated by a space."""
     key = after(cursor)
     one, space, other = key.partition(" ")
     if key and not space:
@@ -53,7 +53,7 @@ def after_pair(cursor: str | None) -> tuple[str, str]:
 
 
 def after_number(cursor: str | None) -> int:
-    """As `after`, for items that are numbered."""
+    """Return the same as `after`, for numbered items."""
     key = after(cursor) or "0"
     if not (key.isascii() and key.isdigit() and len(key) < 19):
         raise not_ours()
@@ -61,12 +61,12 @@ def after_number(cursor: str | None) -> int:
 
 
 def not_ours() -> Problem:
-    """Of a cursor that no page has given."""
+    """Return the problem of a cursor that no page has given."""
     return Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
 
 
 def page(rows: Sequence[Row], limit: int, key: Callable[[Row], object], item: Callable[[Row], T]) -> Page[T]:
-    """A page of at most `limit` items out of `limit + 1` rows."""
+    """Return a page of at most `limit` items out of `limit + 1` rows."""
     shown = rows[:limit]
     more = len(rows) > limit
     cursor = write_cursor(str(key(shown[-1]))) if more else None

@@ -1,4 +1,4 @@
-"""Policy: check what a file says, plan what it would do, put it in force, see what is in force and what has drifted."""
+"""Policy: check a file, plan its effects, apply it, show the policy in force and its drift."""
 
 import asyncio
 from datetime import datetime
@@ -43,7 +43,7 @@ BODY: dict[str, Any] = {
 
 
 class Test(BaseModel):
-    """A test inside a policy, and what came out. `said` has its place in the file."""
+    """A test inside a policy, and its result. `said` has its place in the file."""
 
     name: str
     outcome: Outcome
@@ -54,14 +54,14 @@ class Test(BaseModel):
 
 
 class Tested(BaseModel):
-    """`ok` when no test fails; those that are skipped need more than there is."""
+    """The results of a policy's tests; `ok` if no test fails. Skipped tests need data that does not exist."""
 
     ok: bool
     tests: list[Test]
 
 
 class Checked(BaseModel):
-    """A policy without errors, what it would change, and what somebody should look at."""
+    """A policy without errors, the changes that it would make, and warnings that need attention."""
 
     ok: bool = True
     plan: Steps
@@ -69,8 +69,9 @@ class Checked(BaseModel):
 
 
 class CutOff(BaseModel):
-    """A device that would lose its VM: the endpoints that they have leases at, and why. `rule` is the access rule of
-    `vcp` that would drop; without one, `vcp` is the pool that joins the two now, and none would."""
+    """A device that would lose its VM: the endpoints where the two have leases, and the reason. `rule` is the access
+    rule of `vcp` that would drop their traffic. Without one, `vcp` is the pool that joins the two now, and no pool
+    would."""
 
     device: str
     md: str
@@ -82,7 +83,7 @@ class CutOff(BaseModel):
 
 
 class Struck(BaseModel):
-    """A lease that the other address plan would not give."""
+    """A lease that the new address plan would not give."""
 
     endpoint: str
     device: str
@@ -92,11 +93,12 @@ class Struck(BaseModel):
 
 
 class Planned_(Checked):  # noqa: N801 - the parameter has the name
-    """What would happen. `planned` is the plan's mark, and `etag` that of the policy in force, of `revision`: given to
-    an application, it does exactly this or nothing. `change` is what would be sent to whom. While somebody is in
-    `disconnects` an application is refused, unless it is told to go on; and while some are in `unconsented`, endpoints
-    in force whose tenants are asked from now on, unless it is told to hold them back or to count them. `filters` is
-    what access rules come to. The mark is of all this but `tests` and the routes in `change`."""
+    """The effects of a policy. `planned` is the plan's mark, and `etag` that of the policy in force, which is
+    `revision`: an application with both does exactly this or nothing. `change` lists the routes that would be sent to
+    each PE. An application is refused while `disconnects` has devices, unless it allows them; and while `unconsented`
+    has endpoints in force whose tenants must consent from now on, unless it holds them back or counts them as
+    consented. `filters` are the filters that follow from access rules. The mark covers all this except `tests` and the
+    routes in `change`."""
 
     model_config = {"title": "Planned"}
 
@@ -113,7 +115,7 @@ class Planned_(Checked):  # noqa: N801 - the parameter has the name
 
 
 class Applied(ChangeResult):
-    """A policy in force, its revision and entity tag, and what it changed. A rehearsal makes no revision."""
+    """A policy in force, its revision and entity tag, and its changes. A rehearsal makes no revision."""
 
     revision: int | None
     etag: str
@@ -123,8 +125,9 @@ class Applied(ChangeResult):
 
 
 class InForce(BaseModel):
-    """The policy that was applied last; empty before the first. `back_to` is the revision that a rollback goes to if
-    nobody says where, null if there is none; with `etag` as `If-Match` it goes there from this one or not at all."""
+    """The policy that was applied last; empty before the first. `back_to` is the revision that a rollback without a
+    revision goes to, null if there is none. With `etag` as `If-Match`, a rollback goes back from this policy or does
+    nothing."""
 
     revision: int | None
     etag: str
@@ -136,8 +139,8 @@ class InForce(BaseModel):
 
 
 class Drift(BaseModel):
-    """What applying the policy in force anew would change: the region is not as it says. `failing` are tests inside it
-    that fail by now, `trouble` why a later revision cannot be read."""
+    """The differences between the region and the policy in force: the changes that applying it again would make.
+    `failing` are tests inside it that fail now, `trouble` are the reasons why a later revision cannot be read."""
 
     drift: bool
     revision: int | None
@@ -148,7 +151,7 @@ class Drift(BaseModel):
 
 @router.get("", responses=errors() | {200: {"headers": ETAG}}, summary="Show the policy in force")
 async def show(region: Running, response: Response) -> InForce:
-    """As it was applied, word for word."""
+    """Return the policy in force, word for word as it was applied."""
     async with region.database.read() as session:
         row = await table.latest(session)
         back = await table.previous(session, row) if row else None
@@ -168,7 +171,8 @@ async def show(region: Running, response: Response) -> InForce:
 async def check(
     request: Request, region: Running, filename: FileName = "policy.yaml", strict: Strict = False
 ) -> Checked:
-    """Says what it would change; changes nothing. Errors, and tests inside that fail, name file, line and column."""
+    """Return the changes that a policy would make; changes nothing. Errors, and failing tests inside, name file, line
+    and column."""
     application = await _application(request, region, filename, Terms(strict=strict))
     refuse_failing(await application.foresee(region.database))
     return Checked(plan=Steps.of(application.look.result.plan), warnings=_warnings(application))
@@ -176,7 +180,7 @@ async def check(
 
 @router.post("/test", responses=errors(415), openapi_extra=BODY, summary="Run the tests inside a policy")
 async def test(request: Request, region: Running, filename: FileName = "policy.yaml") -> Tested:
-    """Against the region as the policy would make it. That one fails is an answer, not an error."""
+    """Run the tests against the region as the policy would make it. A failing test is an answer, not an error."""
     application = await _application(request, region, filename, Terms())
     look = await application.foresee(region.database)
     return Tested(ok=not any(found.refuses for found in look.tests), tests=[_test(found) for found in look.tests])
@@ -191,7 +195,7 @@ async def plan(
     strict: Strict = False,
     count_consented: CountConsented = False,
 ) -> Planned_:
-    """What applying it would do, asked of the route servers as well; changes nothing."""
+    """Return the effects that a policy would have, those at the route servers included; changes nothing."""
     terms = Terms(strict=strict, count_consented=count_consented, by=caller.name)
     application = await _application(request, region, filename, terms)
     await application.foresee(region.database)
@@ -230,9 +234,9 @@ async def apply(
     confirm_within: ConfirmWithin = None,
     if_match: IfMatch = None,
 ) -> Applied:
-    """All of it in one change, or nothing. Answers when it is in force, as a join does. `If-Match` is the entity tag of
-    the policy that this one is based on, as a plan tells it: if another one has come into force since, the answer is
-    412 with the difference."""
+    """Apply a policy, all of it in one change, or nothing. Answers when it is in force, as a join does. `If-Match` is
+    the entity tag of the policy that this one is based on, from its plan: if another policy has come into force since,
+    the answer is 412 with the difference."""
     terms = Terms(strict, allow_disconnect, planned, if_match, None, hold_back, count_consented, caller.name)
     application = await _application(request, region, filename, terms)
     return await put_in_force(application, region, f"apply policy {filename}", confirm_within, dry_run=dry_run)
@@ -240,7 +244,7 @@ async def apply(
 
 @router.get("/drift", responses=errors(), summary="Show what has drifted")
 async def drift(region: Running) -> Drift:
-    """Compares the region with what the policy in force wants of it."""
+    """Compare the region with the policy in force."""
     found = await region.changes.drift.look()
     return Drift(
         drift=found.moves > 0,
@@ -254,7 +258,7 @@ async def drift(region: Running) -> Drift:
 async def put_in_force(
     application: Application, region: Region, cause: str, within: int | None, *, dry_run: bool
 ) -> Applied:
-    """Applies, or rehearses it with all that would be refused."""
+    """Apply a policy, or rehearse it with all reasons to refuse it."""
     await application.foresee(region.database)
     done = await region.changes.flow.apply(
         application.edit, cause, application.record, application.applying, within, dry_run=dry_run
@@ -285,7 +289,7 @@ async def _text(request: Request) -> str:
 
 
 async def parsed(text: str, filename: str) -> Policy:
-    """Away from the event loop: a large hostile file may take seconds."""
+    """Parse a policy outside the event loop: a large hostile file may take seconds."""
     return await asyncio.to_thread(parse, text, filename)
 
 

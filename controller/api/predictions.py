@@ -1,4 +1,4 @@
-"""Predictions of moves, the profiles that they are made from, and what was decided on them."""
+"""Predictions of moves, the profiles behind them, and the decisions based on them."""
 
 from datetime import datetime
 from typing import Annotated
@@ -27,16 +27,16 @@ OneName = Annotated[str, Query(pattern=NAME_PATTERN, max_length=63)]
 
 
 class Input(BaseModel):
-    """A figure, null where nobody knows it, and where it comes from."""
+    """An input of a prediction, null if unknown, and its origin."""
 
     value: float | None
     origin: str
 
 
 class Forecast(BaseModel):
-    """What the model of pre-copy makes of the inputs, not yet corrected. `converges`: the copy comes to an end, with
-    the VM denied `throttle` (0..1) of its CPU time; else there are no times. `wire` in bytes, `rate` in bytes a second;
-    `window_bound`: TCP's window holds it back, not the link."""
+    """The result of the model of pre-copy, not yet corrected. `converges`: the copy ends, with the VM denied `throttle`
+    (0..1) of its CPU time; else there are no times. `wire` is in bytes, `rate` in bytes a second; `window_bound`: TCP's
+    window limits the rate, not the link."""
 
     converges: bool
     throttle: float
@@ -50,7 +50,8 @@ class Forecast(BaseModel):
 
 
 class Correction(BaseModel):
-    """The factor on the model's seconds, and how much of it the image and the link have, by how many past moves."""
+    """The factor on the model's seconds, the shares of the image and of the link in it, and the numbers of past moves
+    behind each."""
 
     factor: float
     image_factor: float
@@ -60,8 +61,8 @@ class Correction(BaseModel):
 
 
 class Error(BaseModel):
-    """How far off the predictions of past moves were, as parts of the time that they took: half of them by less than
-    `median`, nine of ten by less than `p90`."""
+    """The errors of past predictions, as parts of the time that the moves took: half of the errors are below `median`,
+    nine of ten below `p90`."""
 
     moves: int
     median: float
@@ -69,8 +70,9 @@ class Error(BaseModel):
 
 
 class Estimate(BaseModel):
-    """`seconds` are the forecast's, corrected; null if the copy would not end, or nobody knows. `rtt_ms` is the round
-    trip during the move. Bytes, bytes a second (dirty_rate), bits a second (bandwidth)."""
+    """The estimate of a move. `seconds` are the forecast's, corrected; null if the copy would not end, or inputs are
+    unknown. `rtt_ms` is the round trip during the move. Units: bytes, bytes a second (dirty_rate), bits a second
+    (bandwidth)."""
 
     inputs: dict[str, Input]
     forecast: Forecast | None
@@ -81,7 +83,7 @@ class Estimate(BaseModel):
 
 
 class Prediction(BaseModel):
-    """What a move of `vm` from `source` to `destination` takes, and what would be decided if its device were there."""
+    """The estimate of a move of `vm` from `source` to `destination`, and the decision if its device were there."""
 
     vm: str
     source: str
@@ -93,8 +95,9 @@ class Prediction(BaseModel):
 
 
 class Profile(BaseModel):
-    """A move that was made, between two cloudlets: what was predicted, what it took. Bytes, seconds, milliseconds, bits
-    (bandwidth) and bytes (dirty_rate) a second; `ratio` bytes went over the wire for one of memory."""
+    """A past move between two cloudlets, with its predicted and its measured values. Units: bytes, seconds,
+    milliseconds, bits a second (bandwidth), bytes a second (dirty_rate); `ratio` is the bytes on the wire for each byte
+    of memory."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -120,8 +123,8 @@ class Profile(BaseModel):
 
 
 class Decision(BaseModel):
-    """`device` was taken to be at `destination`, and its VM at `source` follows it (`move`), or does not, for these
-    reasons, on this estimate. `move` names the move that came of it."""
+    """A decision after `device` settled at `destination`: its VM at `source` follows it (`move`), or does not, for
+    these reasons, on this estimate. `move` names the resulting move."""
 
     id: int
     vm: str
@@ -138,7 +141,7 @@ class Decision(BaseModel):
 
 @router.get("/moves/prediction", responses=errors(404, 409), summary="Predict a move")
 async def prediction(region: Running, vm: OneName, endpoint: OneName) -> Prediction:
-    """What it would take, where each figure comes from, and what would be decided. Nothing is done."""
+    """Return the estimate of a move, the origin of each figure, and the decision that would follow. Changes nothing."""
     async with region.database.read() as session:
         row = await vms.get(session, vm)
         if row is None or row.endpoint not in region.intent.endpoints:
@@ -164,7 +167,7 @@ async def profiles(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Profile]:
-    """The latest first; `cloudlet`: moves from or to it."""
+    """Return profiles, the latest first; with `cloudlet`, those of moves from or to it."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after_number(cursor), limit + 1, vm, image, cloudlet)
     return pages.page(rows, limit, lambda row: row.id, Profile.model_validate)
@@ -179,7 +182,7 @@ async def decisions(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Decision]:
-    """The latest first."""
+    """Return decisions, the latest first."""
     async with region.database.read() as session:
         rows = await decision_table.page(session, pages.after_number(cursor), limit + 1, vm, move, course)
     return pages.page(rows, limit, lambda row: row.id, _decision)

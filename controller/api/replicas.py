@@ -13,8 +13,8 @@ router = APIRouter(prefix="/api/v1/replicas", tags=["health"], dependencies=[Ope
 
 
 class Replica(BaseModel):
-    """`alive`: it was heard of in the last seconds. `agents` counts those that are connected to it. Times are null
-    where there is no other (SQLite)."""
+    """A controller. `alive`: it showed a sign of life within the last seconds. `agents` counts the agents connected to
+    it. Times are null if there is only one controller (SQLite)."""
 
     name: str
     release: str
@@ -26,14 +26,14 @@ class Replica(BaseModel):
 
 
 class Replicas(BaseModel):
-    """By name."""
+    """Replicas, sorted by name."""
 
     items: list[Replica]
 
 
 @router.get("", responses=errors(), summary="List replicas")
 async def index(region: Running) -> Replicas:
-    """The one that answers among them. A replica that is gone is listed for an hour."""
+    """Return the replicas, this one included. A stopped replica stays listed for an hour."""
     replicas, agents = region.replication.replicas, region.agents.registry
     own = Replica(
         name=replicas.name,

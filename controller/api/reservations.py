@@ -1,4 +1,4 @@
-"""Reservations of pairs, ahead of a device that is about to come."""
+"""Reservations of pairs, for devices that are expected."""
 
 from datetime import datetime
 from ipaddress import ip_address
@@ -26,7 +26,7 @@ EXAMPLE: JsonDict = {"endpoint": "c2-lan", "device": "m1", "seconds": 600}
 
 
 class NewReservation(Body):
-    """Keeps the device's pair at a LAN for so long."""
+    """A reservation of the device's pair at a LAN for `seconds`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -36,8 +36,8 @@ class NewReservation(Body):
 
 
 class Reservation(BaseModel):
-    """All addresses of the pair are the device's, and its VM's, until `held_until` at least; `md6` and `vm6` where the
-    LAN has IPv6."""
+    """A reserved pair. All its addresses are for the device and its VM, until `held_until` at least; `md6` and `vm6`
+    exist if the LAN has IPv6."""
 
     id: int
     endpoint: str
@@ -51,7 +51,7 @@ class Reservation(BaseModel):
 
 @router.post("", status_code=201, responses=errors(409), summary="Reserve a pair")
 async def create(body: NewReservation, region: Running) -> Reservation:
-    """The device's old pair if it had one there. Repeating it moves the end."""
+    """Reserve a pair: the device's old one, if it had one there. Repeating the request moves the end."""
     return _shown(await region.leases.reservations.make(body.endpoint, body.device, body.seconds), region)
 
 
@@ -63,7 +63,7 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Reservation]:
-    """Those whose time is not over."""
+    """Return reservations that have not expired."""
     async with region.database.read() as session:
         rows = await table.page_reserved(session, pages.after_number(cursor), limit + 1, now(), endpoint, device)
     rows = [row for row in rows if row.endpoint in region.intent.endpoints]
@@ -72,7 +72,8 @@ async def index(
 
 class PolicyReservation(BaseModel):
     """A pair that the policy reserves. `has` is the MD's address that the device has at this LAN now, None if it has
-    none; the reservation is in force when that is `md`, and else as soon as no lease on its old pair is left."""
+    none. The reservation is in force if that is `md` or None, and otherwise as soon as no lease on the old pair is
+    left."""
 
     endpoint: str
     device: str
@@ -92,7 +93,7 @@ async def by_policy(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[PolicyReservation]:
-    """Sorted by endpoint and device, at the LANs that there are."""
+    """Return the policy's reservations at existing LANs, sorted by endpoint and device."""
     reserved = sorted(
         (lan, name)
         for lan, plan in region.intent.policy.addresses.lans.items()
@@ -111,7 +112,7 @@ async def by_policy(
 
 @router.delete("/{id}", status_code=204, responses=errors(404), summary="Give a reservation up")
 async def give_up(id: IdPath, region: Running) -> None:
-    """Leases on the pair go on."""
+    """End a reservation. Leases on the pair continue."""
     await region.leases.reservations.give_up(id)
 
 

@@ -1,4 +1,4 @@
-"""Revisions of the policy: every one that was applied, what is different between two, and going back to one."""
+"""Revisions of the policy: all that were applied, the difference between two, and going back to one."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -28,8 +28,9 @@ Number = Annotated[int, Path(ge=1, le=MOST, description="A revision of the polic
 
 
 class Revision(BaseModel):
-    """A policy as it was applied, and by whom. `in_force`: it holds; `withdrawn_at`: its change was rolled back.
-    `summary` is what it changed; that and who are null if it was before such things were kept."""
+    """A policy as it was applied, and by whom. `in_force`: it is the present policy; `withdrawn_at`: its change was
+    rolled back. `summary` lists its changes; it and `applied_by` are null for revisions of releases that did not store
+    them."""
 
     revision: int
     filename: str
@@ -43,13 +44,13 @@ class Revision(BaseModel):
 
 
 class Text(Revision):
-    """With its text, word for word."""
+    """A revision with its text, word for word."""
 
     text: str
 
 
 class Difference(BaseModel):
-    """As `diff -u` says it; empty when the texts are the same."""
+    """The difference between two revisions, in the form of `diff -u`; empty if the texts are the same."""
 
     before: int
     after: int
@@ -58,7 +59,7 @@ class Difference(BaseModel):
 
 @router.get("/revisions", responses=errors(), summary="List what was applied")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Revision]:
-    """The latest first."""
+    """Return revisions, the latest first."""
     below = pages.after_number(cursor) if cursor is not None else None
     async with region.database.read() as session:
         rows = await table.page(session, below, limit + 1)
@@ -68,7 +69,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 
 @router.get("/revisions/{revision}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a revision")
 async def show(revision: Number, region: Running, response: Response) -> Text:
-    """What was applied, and what it changed."""
+    """Return a revision with its text and its changes."""
     async with region.database.read() as session:
         row = await _row(session, revision)
         latest = await table.latest(session)
@@ -82,7 +83,7 @@ async def diff(
     before: Annotated[int, Query(ge=1, le=MOST)],
     after: Annotated[int | None, Query(ge=1, le=MOST, description="By default the one in force.")] = None,
 ) -> Difference:
-    """What was changed from one to the other."""
+    """Return the difference between two revisions."""
     async with region.database.read() as session:
         one = await _row(session, before)
         other = await table.latest(session) if after is None else await _row(session, after)
@@ -106,15 +107,15 @@ async def rollback(
     confirm_within: ConfirmWithin = None,
     if_match: IfMatch = None,
 ) -> Applied:
-    """As a revision of its own, and through the same checks: what was right then may be wrong now. `If-Match` is the
-    entity tag of the policy to go back from: if another one has come into force since, the answer is 412."""
+    """Apply an earlier revision as a new revision, with the same checks: the region may have changed since. `If-Match`
+    is the entity tag of the policy to go back from: if another policy has come into force since, the answer is 412."""
     async with region.database.read() as session:
         latest = await table.latest(session)
         if revision is not None:
             row: PolicyRow | None = await _row(session, revision)
         else:
             row = await table.previous(session, latest) if latest else None
-            if_match = if_match or etag(latest)  # from another one it would go elsewhere
+            if_match = if_match or etag(latest)  # from another policy, the rollback would go to another revision
     if row is None:
         raise conflict("no other policy was in force before: there is nothing to go back to")
     terms = Terms(strict, allow_disconnect, None, if_match, row.id, hold_back, count_consented, caller.name)

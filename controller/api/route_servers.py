@@ -1,4 +1,4 @@
-"""What an operator says to route servers that are ahead of the database."""
+"""An operator's decision about route servers that are ahead of the database."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel
@@ -11,16 +11,16 @@ router = APIRouter(prefix="/api/v1/route-servers", tags=["routes"], dependencies
 
 
 class Overtaken(BaseModel):
-    """`route_servers` were ahead of the database and get its rule set within seconds, at a new generation."""
+    """`route_servers` were ahead of the database. They get its rule set within seconds, at a new generation."""
 
     route_servers: list[str]
 
 
 @router.post("/overtake", responses=errors(409), summary="Put an older database in force")
 async def overtake(region: Running) -> Overtaken:
-    """For a database put back from a copy, which would give back access that was taken away since the copy was made:
-    until it is overtaken, nothing is sent to route servers that are not in step (their `error` says what it is
-    about)."""
+    """Put a database in force that was restored from a copy. Its rule set would restore access that was removed since
+    the copy was made. Until the operator decides, the controller sends nothing to route servers that are not in step
+    (their `error` gives the reason)."""
     overtaken = await region.route_servers.precedence.overtake()
     if not overtaken:
         raise conflict("no route server is ahead of the database")

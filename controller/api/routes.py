@@ -1,4 +1,5 @@
-"""The looking glass: what route servers received, sent and keep in quarantine, and why a route went where it did."""
+"""The looking glass: routes that route servers received, sent and keep in quarantine, and the reasons for each route's
+way."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -29,7 +30,7 @@ Json = dict[str, Any]
 
 
 class Session(BaseModel):
-    """A BGP session as the route server sees it; further fields are the route server's."""
+    """A BGP session as the route server sees it; it may have further fields of the route server."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -38,7 +39,7 @@ class Session(BaseModel):
 
 
 class RouteServer(BaseModel):
-    """`in_step`: reachable and at the controller's generation. `error` says why not."""
+    """A route server. `in_step`: reachable and at the controller's generation. `error` says why not."""
 
     name: str
     address: str
@@ -52,7 +53,7 @@ class RouteServer(BaseModel):
 
 
 class RouteServers(BaseModel):
-    """All route servers: there are few, so there is one page."""
+    """All route servers, on one page, because there are few."""
 
     items: list[RouteServer]
     next: str | None = None
@@ -60,8 +61,8 @@ class RouteServers(BaseModel):
 
 class Routes(BaseModel):
     """Routes as the route servers show them, each with `route_server`, one route server after the other. `next` is the
-    cursor of the page that follows, null at the end, and `truncated` says that there is one. A page may have fewer than
-    `limit` items. `unreachable` names the route servers that could not be asked."""
+    cursor of the following page, null at the end, and `truncated` means that there is one. A page may have fewer than
+    `limit` items. `unreachable` names the route servers that did not answer."""
 
     items: list[Json]
     next: str | None = None
@@ -70,18 +71,18 @@ class Routes(BaseModel):
 
 
 class Explanation(BaseModel):
-    """One explanation per route server that could be asked, each with `route_server`."""
+    """One explanation per route server that answered, each with `route_server`."""
 
     route_servers: list[Json]
     unreachable: list[str]
 
 
 class Comparison(BaseModel):
-    """One comparison per route server that could be asked, each with `route_server`. Of a PE: `compared` (routes) and
+    """One comparison per route server that answered, each with `route_server`. For a PE: `compared` (routes) and
     `differences`, of `kind` missing, unexpected or route-targets; `withheld` are routes that do not fit into its
-    messages, `held` those that the poison-route guard holds back; `counts` says how many there are of each in all, and
-    `truncated` that not all are listed. Of two generations: `peers`, `endpoints`, `vcps`, `members`, `routes`,
-    `counts`; or `error` where a route server does not know one of them (any more)."""
+    messages, `held` those that the poison-route guard holds back; `counts` has the total of each, and `truncated` means
+    that not all are listed. For two generations: `peers`, `endpoints`, `vcps`, `members`, `routes`, `counts`; or
+    `error` if a route server does not know one of them (any longer)."""
 
     route_servers: list[Json]
     unreachable: list[str]
@@ -130,7 +131,7 @@ Selected = Annotated[dict[str, str], Depends(_selection)]
 
 @router.get("/route-servers", responses=errors(), summary="List route servers")
 async def servers(region: Running) -> RouteServers:
-    """With their BGP sessions, as they are now."""
+    """Return the route servers with their present BGP sessions."""
     answers = await asyncio.gather(*(_asked(s, lambda client: client.status()) for s in region.route_servers.syncs))
     addresses = {server.name: server for server in region.settings.route_servers}
     items = []
@@ -162,8 +163,8 @@ async def index(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
     cursor: Annotated[str | None, Query(max_length=600, description="`next` of the page before.")] = None,
 ) -> Routes:
-    """What was received from PEs, what of it is in quarantine or in pools, or what was sent to PEs. `prefix` is around
-    the route's address or prefix, `vcp` a pool of its endpoint, `reason` why it is in quarantine."""
+    """Return routes received from PEs, those of them in quarantine or in pools, or routes sent to PEs. `prefix`
+    contains the route's address or prefix, `vcp` is a pool of its endpoint, `reason` the reason for its quarantine."""
     if reason is not None and table != "quarantine":
         raise invalid("reason", f"routes in {table} have no reason to be in quarantine")
     name, place = after_pair(cursor)
@@ -204,7 +205,8 @@ async def explain(
     nlri: Annotated[str | None, Query(max_length=2000)] = None,
     route_server: RouteServerFilter = None,
 ) -> Explanation:
-    """Why the routes of one endpoint reached, or did not reach, the PE of another: each step, and where it ended."""
+    """Explain why the routes of one endpoint reached, or did not reach, the PE of another: each step, and where it
+    ended."""
     for field, name in (("from", source), ("to", to)):
         if name not in region.intent.endpoints:
             raise unknown(field, "endpoint", name, region.intent.endpoints)
@@ -224,9 +226,9 @@ async def diff(
     route_server: RouteServerFilter = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Comparison:
-    """With `peer` alone, each route server works out anew, from its rule set and all announcements, what the PE is to
-    have, and compares that with what it was sent. With `from` and `to`, two generations: what is different in the rule
-    sets, and what that means for the routes that are announced now (to or from `peer`, if given)."""
+    """Compare routes. With `peer` alone, each route server computes again, from its rule set and all announcements, the
+    routes that the PE should have, and compares them with those it was sent. With `from` and `to`, it compares the rule
+    sets of two generations, and shows the effect on the routes announced now (to or from `peer`, if given)."""
     if earlier is None and later is None:
         if peer is None:
             raise invalid("peer", "the name of a cloudlet is missing, or from and to, two generations")
@@ -262,10 +264,10 @@ async def _compared(client: RouteServerClient, query: dict[str, str]) -> Json:
 async def watch(
     region: Running, still: Still, selected: Selected, route_server: RouteServerFilter = None
 ) -> StreamingResponse:
-    """What happens to routes from now on: `announced`, `withdrawn`, `quarantined`, `sent`, `unsent`, `withheld` (it
-    does not fit into a message that the PE takes), `held` (the PE does not bear it), each with
-    `route_server`. `watching`: a route server tells everything from now on. `lost`: it does not, until it is
-    `watching` again. `cut`: the reader was too slow, and has missed something."""
+    """Stream the changes of routes from now on: `announced`, `withdrawn`, `quarantined`, `sent`, `unsent`, `withheld`
+    (it does not fit into a message that the PE accepts), `held` (the PE cannot bear it), each with `route_server`.
+    `watching`: a route server reports all changes from now on. `lost`: it reports none, until it is `watching` again.
+    `cut`: the reader was too slow, and has missed changes."""
     await ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
     servers = [server for server in region.route_servers.syncs if route_server in (None, server.name)]
     return streams.respond(streams.while_allowed(watching(servers, selected, region.runtime.stopping), still))
@@ -275,12 +277,12 @@ Question = Callable[[RouteServerClient], Awaitable[Json]]
 
 
 def _named(region: Region, only: str | None) -> list[RouteServerSync]:
-    """All route servers, or the one named, in the order of their names."""
+    """Return all route servers, or only the one named, in the order of their names."""
     return sorted((s for s in region.route_servers.syncs if only in (None, s.name)), key=lambda server: server.name)
 
 
 async def ask(region: Region, only: str | None, question: Question) -> tuple[list[tuple[str, Json]], list[str]]:
-    """Asks all route servers, or the one named, at the same time."""
+    """Ask all route servers, or only the one named, at the same time. Raises Problem if none answers."""
     asked = _named(region, only)
     answers = await asyncio.gather(*(_asked(server, question) for server in asked))
     given = [(s.name, a) for s, a in zip(asked, answers, strict=True) if isinstance(a, dict)]

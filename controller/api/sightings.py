@@ -1,4 +1,4 @@
-"""Sightings: where devices are taken to be, and where they were last seen."""
+"""Sightings: the present places of devices, and where they were last seen."""
 
 from datetime import datetime
 from typing import Annotated
@@ -20,9 +20,9 @@ router = APIRouter(prefix="/api/v1/sightings", tags=["sightings"], dependencies=
 
 
 class Place(BaseModel):
-    """The device is taken to be at `endpoint` since `since` (null: nowhere yet). It was last seen at `seen_endpoint`,
+    """A device's place. It is `endpoint` since `since` (null: none yet). The device was last seen at `seen_endpoint`,
     there and nowhere else since `seen_since`, the last time at `at`: it was leased an address, or had it confirmed
-    (`lease`), or a packet made us find its lease (`packet`). `turns`: how often it went elsewhere lately."""
+    (`lease`), or a packet led to its lease (`packet`). `turns` counts its recent changes of place."""
 
     endpoint: str | None
     since: datetime | None
@@ -36,13 +36,13 @@ class Place(BaseModel):
 
     @classmethod
     def of(cls, place: sightings.DevicePlace) -> "Place":
-        """A place, as it is told."""
+        """Return the API's form of a place."""
         values = {name: getattr(place, name) for name in Place.model_fields}
         return cls(**values | {"turns": round(sightings.turns(place, now()), 2)})
 
 
 class Sighting(Place):
-    """A device's place."""
+    """The place of a named device."""
 
     device: str
 
@@ -56,7 +56,8 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Sighting]:
-    """One of each device that was ever seen, by its name. `endpoint`: taken to be there, or last seen there."""
+    """Return the place of each device that was ever seen, sorted by device; with `endpoint`, of devices that are or
+    were last seen there."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1, device, endpoint, settled)
     return pages.page(

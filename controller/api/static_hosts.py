@@ -1,4 +1,4 @@
-"""Static hosts of LANs: taken over from a network that was there before, and never given out."""
+"""Static hosts of LANs: taken over from an earlier network, and never leased to others."""
 
 from datetime import datetime
 from typing import Annotated
@@ -25,7 +25,7 @@ EXAMPLE: JsonDict = {"hosts": [{"name": "printer", "address": "10.1.0.7", "mac":
 
 
 class NewStatic(Body):
-    """Name and address are checked with all the others."""
+    """A host to take over. Its name and address are checked together with all the others."""
 
     name: Annotated[str, Field(max_length=63)]
     address: Annotated[str, Field(max_length=45)]
@@ -41,14 +41,14 @@ class NewStatics(Body):
 
 
 class TakenOver(BaseModel):
-    """`added` were new; the rest was there already, as it is here."""
+    """The result of taking hosts over: `added` were new; the others existed already, exactly so."""
 
     added: int
 
 
 class StaticHost(BaseModel):
-    """Its address, and the one that would be the other half of its pair, are not given out. `until`: a client found the
-    address in use; it is given out again then, or when the host is given up. None: the host was taken over."""
+    """A static host. Its address, and the other half of its pair, are not leased. `until`: a client found the address
+    in use; it is leased again then, or once the host is given up. None: the host was taken over."""
 
     name: str
     address: str
@@ -59,7 +59,7 @@ class StaticHost(BaseModel):
 
 @router.post("", responses=errors(404, 409), summary="Take static hosts over")
 async def take_over(endpoint: NamePath, body: NewStatics, region: Running) -> TakenOver:
-    """All or none. What is there already, with the same name and address, is left as it is."""
+    """Take hosts over, all or none. A host that exists already with the same name and address stays as it is."""
     hosts = [Static(host.name, host.address.strip(), host.mac) for host in body.hosts]
     try:
         return TakenOver(added=await region.leases.static_hosts.take_over(endpoint, hosts))
@@ -72,7 +72,7 @@ async def take_over(endpoint: NamePath, body: NewStatics, region: Running) -> Ta
 async def index(
     endpoint: NamePath, region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None
 ) -> Page[StaticHost]:
-    """Sorted by name."""
+    """Return static hosts, sorted by name."""
     if endpoint not in region.intent.endpoints:
         raise missing("endpoint", endpoint, region.intent.endpoints)
     async with region.database.read() as session:
@@ -82,7 +82,7 @@ async def index(
 
 @router.delete("/{name}", status_code=204, responses=errors(404), summary="Give a static host up")
 async def give_up(endpoint: NamePath, name: NamePath, region: Running) -> Response:
-    """Its address can be given out again."""
+    """Give a static host up. Its address can be leased again."""
     await region.leases.static_hosts.give_up(endpoint, name)
     return Response(status_code=204)
 

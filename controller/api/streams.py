@@ -1,4 +1,4 @@
-"""Server-sent events (WHATWG HTML, section 9.2). A stream ends when its client goes or the controller stops."""
+"""Server-sent events (WHATWG HTML, section 9.2). A stream ends when its client disconnects or the controller stops."""
 
 import asyncio
 import json
@@ -12,10 +12,10 @@ from starlette.responses import StreamingResponse
 from controller.core.unavailable import Unavailable
 
 HEARTBEAT = 15.0
-"""Seconds of silence after which a comment line is sent, so that either side finds out when the other is gone."""
+"""Seconds of silence after which a comment line is sent, so that either side notices when the other is gone."""
 
 LOOK = 1.0
-"""Seconds: nothing is sent for longer than that after its reader may not read any more."""
+"""Maximum seconds for which a stream continues after its reader has lost the right to read it."""
 
 CONTENT: dict[str, Any] = {
     "text/event-stream": {"schema": {"type": "string", "description": "Server-sent events."}},
@@ -23,18 +23,18 @@ CONTENT: dict[str, Any] = {
 
 
 def event(name: str, number: int | None, data: str) -> bytes:
-    """One event; `data` is JSON on one line. One without a number is not resumed after."""
+    """Return one event; `data` is JSON on one line. A client cannot resume after an event without a number."""
     identity = "" if number is None else f"id: {number}\n"
     return f"{identity}event: {name}\ndata: {data}\n\n".encode()
 
 
 def compact(data: Any) -> str:
-    """JSON on one line."""
+    """Return `data` as JSON on one line."""
     return json.dumps(data, separators=(",", ":"), default=str)
 
 
 def respond(events: AsyncIterator[bytes]) -> StreamingResponse:
-    """The answer that carries a stream."""
+    """Return the response that carries a stream."""
     return StreamingResponse(
         events, media_type="text/event-stream", headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
@@ -43,7 +43,7 @@ def respond(events: AsyncIterator[bytes]) -> StreamingResponse:
 async def while_allowed(
     events: AsyncGenerator[bytes, None], still: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
-    """The events until `still` says no, which is asked before one is sent, or cannot be told."""
+    """Yield the events until `still` returns False or raises Unavailable. `still` is called before an event is sent."""
     looked = time.monotonic()
     async with aclosing(events):
         async for one in events:
@@ -58,8 +58,9 @@ async def while_allowed(
 
 
 async def woken(wake: asyncio.Event, stopping: asyncio.Event) -> bool | None:
-    """Waits for `wake` and clears it: True. None after a heartbeat's time, False when the controller stops, which sets
-    `wake` as well (`Region.stop`): a region's streams are many, and each would need two tasks to wait for both."""
+    """Wait for `wake` and clear it. Returns True then, None after a heartbeat's time, and False when the controller
+    stops, which sets `wake` as well (`Region.stop`). A region has many streams, and each would need two tasks to wait
+    for both."""
     if not stopping.is_set():
         try:
             async with asyncio.timeout(HEARTBEAT):
@@ -77,5 +78,5 @@ OPENING = b": weft\n\n"
 
 
 def last_id(header: str | None) -> int | None:
-    """The number in a Last-Event-ID header; None if there is none, or something else in it."""
+    """Return the number in a Last-Event-ID header; None if the header is missing or has no number."""
     return int(header) if header and header.isascii() and header.isdigit() and len(header) < 19 else None

@@ -1,4 +1,4 @@
-"""API tokens: what people and programs call this API with."""
+"""API tokens: the credentials of users and programs for this API."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -24,7 +24,8 @@ EXAMPLE: JsonDict = {"name": "dashboard", "role": "viewer", "seconds": 30 * DAY}
 
 
 class NewToken(Body):
-    """A name is given once, also when its token is gone. `tenant` is for the role of that name."""
+    """A token to create. A name is used only once, even after its token is gone. `tenant` goes with the role `tenant`
+    only."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -35,7 +36,8 @@ class NewToken(Body):
 
 
 class Token(BaseModel):
-    """`expired` and `revoked` tokens let nobody in, and are listed so that it is known who they were."""
+    """An API token. `expired` and `revoked` tokens are not accepted, but stay listed, so that audit entries can be
+    traced."""
 
     name: str
     role: Role
@@ -47,21 +49,21 @@ class Token(BaseModel):
 
 
 class MadeToken(Token):
-    """The secret is shown here and nowhere else; a repetition by Idempotency-Key shows null."""
+    """A new token. The secret is shown only here; a repetition by Idempotency-Key shows null."""
 
     token: str | None
 
 
 @router.post("", status_code=201, responses=errors(409), summary="Make an API token")
 async def create(body: NewToken, region: Running) -> MadeToken:
-    """Only a digest of the secret is kept."""
+    """Create a token. The database stores only a digest of its secret."""
     row, secret = await region.auth.tokens.make(body.name, body.role, body.seconds, body.tenant)
     return MadeToken(**_shown(row).model_dump(), token=secret)
 
 
 @router.get("", responses=errors(), summary="List API tokens")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Token]:
-    """Sorted by name, without their secrets."""
+    """Return tokens, sorted by name, without their secrets."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1)
     return pages.page(rows, limit, lambda row: row.name, _shown)
@@ -69,7 +71,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 
 @router.delete("/{name}", status_code=204, responses=errors(404, 409), summary="Revoke an API token")
 async def revoke(name: NamePath, region: Running) -> None:
-    """At once, for all controllers of the region; streams that it opened end too."""
+    """Revoke a token at once, at all controllers of the region; the token's open streams end too."""
     await region.auth.tokens.revoke(name)
 
 

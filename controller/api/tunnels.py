@@ -1,4 +1,4 @@
-"""Encrypted tunnels between cloudlets, as each end last said."""
+"""Encrypted tunnels between cloudlets, as each end last reported them."""
 
 from datetime import datetime
 from typing import Annotated
@@ -22,14 +22,14 @@ router = APIRouter(prefix="/api/v1/tunnels", tags=["tunnels"], dependencies=[Ope
 
 
 class Tunnel(BaseModel):
-    """What `cloudlet` said at `at` of its tunnel to `peer`, between the VTEPs `local` and `remote`. It is up, or not,
-    since `since`. It is `needed` if the two share a pool, or BGP goes through it; then `alarm` is since when it has
-    been missing for too long.
+    """The report of `cloudlet`, at `at`, of its tunnel to `peer`, between the VTEPs `local` and `remote`. It is in its
+    present `state` since `since`. It is `needed` if the two share a pool, or BGP goes through it; `alarm` is the time
+    since when a needed tunnel has been missing for too long.
 
-    `ike` and `esp` were negotiated; the keys of the traffic are of `keyed_at`, new ones are made at `rekey_at`. What
-    went through is counted since the agent began, before it was encrypted; `dropped` are packets of VXLAN in the clear
-    that the guard has kept from leaving for that peer, or from coming in from there. `why` it is not up, where that is
-    known."""
+    `ike` and `esp` are the negotiated proposals; the traffic keys are from `keyed_at`, and new ones follow at
+    `rekey_at`. The counters began with the agent and count traffic before encryption. `dropped` counts VXLAN packets in
+    the clear that the guard has kept from leaving for that peer, or from entering from it. `why` is the reason why the
+    tunnel is not up, if known."""
 
     cloudlet: str
     peer: str
@@ -63,8 +63,8 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Tunnel]:
-    """By who said it, then of whom. Each tunnel is there twice, as it has two ends; nothing is said by cloudlets that
-    do not encrypt."""
+    """Return tunnels by reporting cloudlet, then by peer. Each tunnel appears twice, once for each end; cloudlets that
+    do not encrypt report none."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after_pair(cursor), limit + 1, cloudlet, peer, state, alarm)
     intent, known = region.intent, dict[str, frozenset[str]]()
@@ -80,7 +80,7 @@ async def index(
 
 @router.get("/{cloudlet}/{peer}", responses=errors(404), summary="Show a tunnel")
 async def show(region: Running, cloudlet: NamePath, peer: NamePath) -> Tunnel:
-    """The word of one end."""
+    """Return the report of one end."""
     async with region.database.read() as session:
         found = await table.get(session, cloudlet, peer)
     if found is None:

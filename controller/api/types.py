@@ -1,4 +1,4 @@
-"""Values that several nouns have in common, with their schema and an example."""
+"""Values that several nouns share, with their schema and an example."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -12,7 +12,7 @@ from controller.wire.names import CLIENT_ID_PATTERN, NAME_PATTERN
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 NamePath = Annotated[str, Path(pattern=NAME_PATTERN, max_length=63, description="A DNS label, lower case.")]
 Wanted = Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-"""A text that a list is searched for."""
+"""A text to search a list for."""
 IdPath = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Mac = Annotated[
     str,
@@ -24,7 +24,8 @@ Text = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
 def utc(moment: datetime) -> datetime:
-    """The moment in UTC, which it is in unless it says otherwise. Raises ValueError outside the years that UTC has."""
+    """Return the moment in UTC; a moment without a time zone is in UTC. Raises ValueError outside the years that UTC
+    has."""
     try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except OverflowError:
@@ -32,10 +33,10 @@ def utc(moment: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(utc)]
-"""A time, in UTC unless it says otherwise."""
+"""A time, in UTC unless it has another time zone."""
 
 
 class Body(BaseModel):
-    """A request body: an unknown field is an error rather than ignored."""
+    """A request body. An unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")

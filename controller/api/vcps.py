@@ -37,7 +37,7 @@ class NewVcp(Body):
 
 
 class Vcp(BaseModel):
-    """A pool and its members. `managed_by_policy`: the policy made it or took it over, and may delete it."""
+    """A pool and its members. `managed_by_policy`: the policy created it or took it over, and may delete it."""
 
     name: str
     flavour: Flavour
@@ -49,7 +49,7 @@ class Vcp(BaseModel):
 
 @router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Found a pool")
 async def create(body: NewVcp, region: Running, response: Response) -> Vcp:
-    """Members join later."""
+    """Create a pool. Members join later."""
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
         await events.add(session, "vcp-created", body.name, f"VCP {body.name} was founded")
@@ -63,7 +63,7 @@ async def create(body: NewVcp, region: Running, response: Response) -> Vcp:
 
 @router.get("", responses=errors(), summary="List pools")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Vcp]:
-    """Sorted by name."""
+    """Return pools, sorted by name."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1)
         joined = await members.of(session, [row.name for row in rows])
@@ -72,7 +72,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 
 @router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a pool")
 async def show(name: NamePath, region: Running, response: Response) -> Vcp:
-    """With its members."""
+    """Return a pool with its members."""
     async with region.database.read() as session:
         row = await table.get(session, name)
         if row is None:
@@ -84,7 +84,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Vcp:
 
 @router.delete("/{name}", responses=errors(404, 409, 412), summary="Remove a pool")
 async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_match: IfMatch = None) -> ChangeResult:
-    """Only one that has no members."""
+    """Remove a pool. It must have no members."""
 
     async def guard(session: AsyncSession) -> None:
         etags.check(await table.get(session, name), if_match)

@@ -1,4 +1,4 @@
-"""VMs: the machine that works for a device, and where it is."""
+"""VMs: the machines that serve devices, and their places."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -46,10 +46,10 @@ EXAMPLE: JsonDict = {
 
 
 class NewVm(Body):
-    """A machine for a device, at an endpoint. `image` and the disk's `base` are names that every cloudlet's driver has
-    the same files for; without `macs`, its vNICs get MACs made from its name. `cpu` is `policy` (as the policy's
-    `migration.cpu` says), `baseline` (the newest model that all cloudlets can give to which it may move), `host` or
-    `max` (its driver's own), or a model, such as `EPYC-Rome`. `options` are the driver's own."""
+    """A machine for a device, at an endpoint. `image` and the disk's `base` are names for which every cloudlet's driver
+    has the same files; without `macs`, its vNICs get MACs made from its name. `cpu` is `policy` (the policy's
+    `migration.cpu`), `baseline` (the newest model that all cloudlets to which it may move can give), `host` or `max`
+    (its driver's own), or a model, such as `EPYC-Rome`. `options` are the driver's own."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -67,8 +67,8 @@ class NewVm(Body):
 
 
 class Alteration(Body):
-    """What is not given, or null, stays. Options are merged with those that are there; null takes one away. With `cpu`
-    the model that was settled is forgotten, and the next start settles another."""
+    """New values of a VM. A value that is not given, or null, stays. Options are merged with the present ones; null
+    removes one. With `cpu` the settled model is forgotten, and the next start settles another."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"memory": 1073741824, "cpu": "baseline", "options": {"cmdline": None}}]}
@@ -81,12 +81,12 @@ class Alteration(Body):
 
 
 class Vm(BaseModel):
-    """`condition` is what the driver at its endpoint said at `seen_at`, `starting` as long as it has not said that
-    it runs, or `stopping` until it has stopped. `serving` is the vNIC that has `address`, `move` the move that is under
-    way. `ended` says why a VM that nobody has stopped does not run any more: its guest has shut down or panicked, or
-    its hypervisor has ended. `cpu` is the choice of its CPU, and `cpu_settled` the model that came of it when the VM
-    was started: later starts and moves use the same. Null: it has its driver's own, or was not started yet.
-    `memory_used` in bytes and `dirty_rate` in bytes a second, as last measured."""
+    """A VM. `condition` is the driver's report at `seen_at`; it is `starting` until the driver reports that the VM
+    runs, or `stopping` until it has stopped. `serving` is the vNIC that has `address`, `move` the move that is under
+    way. `ended` says why a VM that nobody stopped no longer runs: its guest has shut down or panicked, or its
+    hypervisor has ended. `cpu` is the choice of its CPU, and `cpu_settled` the model that its start settled; later
+    starts and moves use the same. Null: it has its driver's own CPU, or was not started yet. `memory_used` is in bytes
+    and `dirty_rate` in bytes a second, as last measured."""
 
     name: str
     device: str
@@ -115,7 +115,7 @@ class Vm(BaseModel):
 
 @router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Add a VM")
 async def create(body: NewVm, region: Running, response: Response) -> Vm:
-    """It does not run before somebody starts it. Whichever of its vNICs asks DHCP with its client id gets the odd
+    """Add a VM. It runs only once it is started. Either of its vNICs that asks DHCP with its client id gets the odd
     address above the device's, at every endpoint."""
     macs = body.macs or [machines.mac(body.name, "a"), machines.mac(body.name, "b")]
     made = body.model_dump(exclude={"device", "endpoint", "macs", "cpu"})
@@ -133,7 +133,7 @@ async def index(
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Vm]:
-    """Sorted by name."""
+    """Return VMs, sorted by name."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after(cursor), limit + 1, cloudlet, endpoint, device, condition)
         moves = await table.moves(session, [row.name for row in rows])
@@ -143,7 +143,7 @@ async def index(
 
 @router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a VM")
 async def show(name: NamePath, region: Running, response: Response) -> Vm:
-    """With the move that is under way, if there is one."""
+    """Return a VM with the move that is under way, if any."""
     async with region.database.read() as session:
         row = await _row(session, name, region)
         moves = await table.moves(session, [name])
@@ -153,7 +153,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Vm:
 
 @router.patch("/{name}", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Change a VM")
 async def change(name: NamePath, body: Alteration, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
-    """Only one that does not run: what another cloudlet makes ready for a move has to be the same machine."""
+    """Change a VM that does not run. A running one may move, and the destination must prepare the same machine."""
     given = body.model_dump(exclude={"options", "cpu"}, exclude_none=True)
 
     def amend(machine: Machine) -> Machine:
@@ -169,16 +169,16 @@ async def change(name: NamePath, body: Alteration, region: Running, response: Re
 
 @router.post("/{name}/start", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Start a VM")
 async def start(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
-    """The agent at its cloudlet does so as soon as it can; events tell. One that runs goes on. Refused if the cloudlet
-    cannot give it its CPU, or has not its image or base, by what its agent reports."""
+    """Start a VM. Its cloudlet's agent does so as soon as it can, and events report it. A running VM continues. Refused
+    if the agent's reports show that the cloudlet cannot give the VM its CPU, or lacks its image or base."""
     await region.migration.vms.start(name, _unchanged(if_match))
     return await show(name, region, response)
 
 
 @router.post("/{name}/stop", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Stop a VM")
 async def stop(name: NamePath, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
-    """The agent at its cloudlet shuts it down as soon as it can; its disk stays. A start that was asked for is taken
-    back. One that does not run stays as it is, and one that is being moved cannot be stopped."""
+    """Stop a VM. Its cloudlet's agent shuts it down as soon as it can; its disk stays. A requested start is cancelled.
+    A VM that does not run stays as it is, and one that is being moved cannot be stopped."""
     await region.migration.vms.stop(name, _unchanged(if_match))
     return await show(name, region, response)
 
@@ -190,7 +190,7 @@ async def remove(
     if_match: IfMatch = None,
     force: Annotated[bool, Query(description="Also one that runs: it runs on, and nobody knows of it.")] = False,
 ) -> None:
-    """Forgets a VM that does not run and is not being moved."""
+    """Remove a VM that does not run and is not being moved."""
     await region.migration.vms.remove(name, _unchanged(if_match), force=force)
 
 

@@ -1,4 +1,4 @@
-"""What happens to routes at several route servers, as one stream of server-sent events."""
+"""Changes of routes at several route servers, as one stream of server-sent events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -9,11 +9,11 @@ from controller.routeservers.client import Unreachable
 from controller.routeservers.sync import RouteServerSync
 
 WAITING = 1000
-"""Changes that wait for the reader here; while there are so many, route servers keep those that follow, up to their own
-bound."""
+"""Maximum changes that wait here for the reader. Beyond that, route servers keep further ones, up to their own
+limit."""
 
 RETRY = 1.0
-"""Seconds between two attempts to watch a route server that is away."""
+"""Seconds between two attempts to watch a route server that is unreachable."""
 
 Changes = asyncio.Queue[dict[str, Any]]
 
@@ -21,7 +21,8 @@ Changes = asyncio.Queue[dict[str, Any]]
 async def watching(
     servers: Sequence[RouteServerSync], query: dict[str, str], stopping: asyncio.Event
 ) -> AsyncGenerator[bytes, None]:
-    """Ends when `stopping` is set. A route server that goes away is `lost`, and watched again when it is back."""
+    """Yield the changes until `stopping` is set. An unreachable route server is `lost`, and watched again when it is
+    back."""
     changes: Changes = asyncio.Queue(WAITING)
     tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(_follow(server, query, changes)) for server in servers]
     stop, change = asyncio.ensure_future(stopping.wait()), asyncio.ensure_future(changes.get())

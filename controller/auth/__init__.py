@@ -1,1 +1,1 @@
-"""Callers: API tokens, users of an OpenID Connect issuer, and the audit log's entry for what each does."""
+"""Callers of the API: API tokens, users of an OpenID Connect issuer, and the audit entry for each of their actions."""

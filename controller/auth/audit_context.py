@@ -1,6 +1,6 @@
-"""Who is acting, for the audit log: the request that is being answered, an agent, or the controller itself. An entry is
-written at the end of the first transaction that a request commits, so that there is no change without an entry, nor an
-entry without its change."""
+"""The actor of a change, for the audit log: the caller of the current request, an agent, or the controller itself. The
+first transaction that a request commits also writes its audit entry, so no change exists without an entry and no entry
+without its change."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,16 +30,17 @@ from controller.db.tokens import TokenRow
 from controller.db.vms import VmRow
 
 TOLD = (DeviceRow, ClientRow, VmRow, MoveRow, PairRow, LeaseRow, StaticHostRow, TokenRow, CertificateRow)
-"""Rows of which it is told what was in them before and after; the intent is told by itself."""
+"""Rows whose values the audit log records before and after a change; `AuditContext.intent` records the intent."""
 
 UNTOLD = ("digest", "revision")
-"""Columns that are left out: what is kept of a secret, and a counter."""
+"""Columns that the audit log leaves out: the digest of a secret, and a counter."""
 
 
 @dataclass
 class AuditContext:
-    """`who` is None until somebody is let in. `status` is what the request is answered with if nothing goes wrong;
-    `written` the one that is in the log. `unasked`: nobody asked for it, so what changes nothing is no act."""
+    """The actor and the changes of one audit entry. `who` is None until the caller is authenticated. `status` is the
+    status of the answer if nothing goes wrong; `written` is the status that the log already has. `unasked` marks work
+    that no user requested: it gets no entry if it changes nothing."""
 
     method: str
     path: str
@@ -52,16 +53,16 @@ class AuditContext:
     unasked: bool = False
 
     def forget(self) -> None:
-        """What was noted was not committed."""
+        """Drop the noted changes, because they were not committed."""
         self.before, self.after = {}, {}
 
     def intent(self, old: Intent, new: Intent) -> None:
-        """Notes what an edit does."""
+        """Note the difference between two intents."""
         for side, told in zip((self.before, self.after), differing(old, new), strict=True):
             side |= told
 
     def rows(self, session: Session) -> None:
-        """Notes what a flush writes."""
+        """Note the rows that a flush writes."""
         for row in session.new:
             self._note(row, {}, _columns(row))
         for row in session.deleted:
@@ -83,17 +84,17 @@ class AuditContext:
 
 
 AUDIT_CONTEXT: ContextVar[AuditContext | None] = ContextVar("acting", default=None)
-"""The request that is being answered, if it is one that changes something."""
+"""The context of the request or agent action in progress; None if it changes nothing."""
 
 
 CONTROLLER = "controller"
-"""What the controller does by itself goes by this name."""
+"""The actor's name for work that the controller does by itself."""
 
 
 @contextmanager
 def acts(who: str, what: str, about: str) -> Iterator[None]:
-    """What is done in this block is done by an agent, or by the controller. Within a request that somebody was let in
-    with, it is that one's all the same."""
+    """Attribute all changes in this block to `who`, an agent or the controller. Within a request of an authenticated
+    caller, the changes stay that caller's."""
     if (acting := AUDIT_CONTEXT.get()) is not None and acting.who is not None:
         yield
         return
@@ -107,13 +108,13 @@ def acts(who: str, what: str, about: str) -> Iterator[None]:
 
 
 def let_in(who: str, status: int) -> None:
-    """Notes who is acting, and with what that is answered if all goes well."""
+    """Note the caller, and the status that answers the request if all goes well."""
     if acting := AUDIT_CONTEXT.get():
         acting.who, acting.status = who, status
 
 
 def watch(session: AsyncSession) -> None:
-    """Looks at a transaction from its beginning, and adds the entry at its end."""
+    """Follow a transaction from its start, and add the audit entry at its end."""
     acting = AUDIT_CONTEXT.get()
     if acting is None or acting.who is None or acting.written is not None:
         return

@@ -1,5 +1,6 @@
-"""The door to PyJWT: JSON Web Tokens (RFC 7519) that somebody else signs, checked as RFC 8725 says. A token never says
-what it is to be checked with: its algorithm has to be one of ours, and its key is one of the issuer's, by `kid`."""
+"""The only module that imports PyJWT. Checks JSON Web Tokens (RFC 7519) that another party signs, as RFC 8725 says. A
+token never chooses how it is checked: its algorithm must be a configured one, and its `kid` must name a key of the
+issuer."""
 
 import time
 from collections.abc import Collection, Iterable, Mapping
@@ -10,24 +11,23 @@ import jwt
 
 from controller.core.oidc_users import ALGORITHMS
 
-"""What may be configured: asymmetric algorithms, with the type and curve of their keys (RFC 7518, RFC 8037)."""
-
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
-"""`typ` of what lets somebody in (RFC 9068); a logout token of the same issuer, for one, does not."""
+"""Values of `typ` that an access token may have (RFC 9068). A logout token of the same issuer, for example, has
+another."""
 
 LONGEST = 8192
-"""Characters of a token."""
+"""Maximum number of characters of a token."""
 
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
 
 
 class BadToken(Exception):  # noqa: N818 - an answer
-    """The token lets nobody in; the message says why, without quoting it."""
+    """The token is not accepted; the message gives the reason and does not quote the token."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """Which key a token says that it is signed with, and how. Nothing of it is to be believed."""
+    """The algorithm and key that a token claims to be signed with. Both are unverified."""
 
     algorithm: str
     kid: str | None
@@ -35,8 +35,8 @@ class Header:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a token has to say. `skew`: seconds that clocks may differ; `lifetime`: seconds after its issue in which a
-    token is good at most, whatever it says itself."""
+    """The claims that a token must have. `skew`: seconds that clocks may differ; `lifetime`: maximum seconds that a
+    token is valid after its issue, even if its `exp` is later."""
 
     issuer: str
     audience: tuple[str, ...]
@@ -46,12 +46,12 @@ class Expected:
 
 
 def looks_like(token: str) -> bool:
-    """Whether it has the form of a signed JWT; no API token has."""
+    """Return whether the token has the form of a signed JWT. No API token has this form."""
     return token.count(".") == 2
 
 
 def header(token: str, algorithms: Collection[str]) -> Header:
-    """Of a token that nobody has checked. Raises BadToken for one that could not be good whatever its signature."""
+    """Return the header of an unverified token. Raises BadToken for a token that no signature could make valid."""
     if len(token) > LONGEST:
         raise BadToken("the token is too long")
     try:
@@ -69,8 +69,8 @@ def header(token: str, algorithms: Collection[str]) -> Header:
 
 
 def keys(documents: Iterable[Any]) -> dict[str | None, Mapping[str, Any]]:
-    """The public keys for signatures among the JWKs of an issuer, by `kid`. What is of no use is left out; so are all
-    keys that have the same `kid` as another."""
+    """Return the public signature keys among an issuer's JWKs, by `kid`. Leaves out unusable keys, and all keys that
+    share a `kid`."""
     kinds = {kty for kty, _ in ALGORITHMS.values()}
     found: dict[str | None, Mapping[str, Any]] = {}
     twice: set[str | None] = set()
@@ -86,7 +86,7 @@ def keys(documents: Iterable[Any]) -> dict[str | None, Mapping[str, Any]]:
 
 
 def claims(token: str, said: Header, key: Mapping[str, Any], expected: Expected) -> dict[str, Any]:
-    """What a token says, if it is signed with that key and good now. Raises BadToken."""
+    """Return the claims of a token that is signed with this key and valid now. Raises BadToken."""
     kty, curve = ALGORITHMS[said.algorithm]
     if key.get("kty") != kty or key.get("crv") != curve or key.get("alg", said.algorithm) != said.algorithm:
         raise BadToken("the token's key is not for its algorithm")

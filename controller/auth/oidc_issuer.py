@@ -1,5 +1,5 @@
-"""The door to an issuer of OpenID Connect: where its keys are (Discovery 1.0, section 4), and which they are now.
-However many tokens come, and whatever they say, it is asked now and then only."""
+"""The client of an OpenID Connect issuer: finds the URL of its keys (Discovery 1.0, section 4) and reads them. The
+number and the content of incoming tokens never make it ask more often than `FRESH` and `PACE` allow."""
 
 import asyncio
 import json
@@ -16,13 +16,13 @@ from controller.core.oidc_users import trusted
 log = logging.getLogger(__name__)
 
 FRESH = 300.0
-"""Seconds after which keys are asked for anew: as long does one that the issuer has withdrawn go on."""
+"""Seconds after which the keys are read again. A key that the issuer has withdrawn stays valid for as long."""
 
 PACE = 5.0
-"""Seconds between two attempts at least, for a key that is not known."""
+"""Minimum seconds between two attempts when a token names an unknown key."""
 
 LARGEST = 256 * 1024
-"""Bytes of an answer."""
+"""Maximum bytes of an answer."""
 
 TIMEOUT = 3.0
 
@@ -30,11 +30,11 @@ Key = Mapping[str, Any]
 
 
 class Unreachable(Exception):  # noqa: N818 - a condition that passes
-    """The issuer's keys are not known, or not since long enough."""
+    """The issuer's keys are unknown, or were read too long ago."""
 
 
 class Issuer:
-    """Its keys. `keep`: seconds that those which are known go on while it does not answer."""
+    """The keys of one issuer. `keep`: seconds that known keys stay valid while the issuer does not answer."""
 
     def __init__(self, url: str, keep: float) -> None:
         self.url = url
@@ -45,8 +45,8 @@ class Issuer:
         self._http = httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, follow_redirects=False)
 
     async def key(self, kid: str | None) -> Key:
-        """The key of that name; of a token without `kid`, the only one. Waits for the issuer only if it is not known.
-        Raises BadToken and Unreachable."""
+        """Return the key with this `kid`, or the only key if a token has no `kid`. Waits for the issuer only if the key
+        is unknown. Raises BadToken and Unreachable."""
         self._ask(FRESH if self._find(kid) else PACE)
         if self._find(kid) is None and self._asking is not None:
             await asyncio.shield(self._asking)
@@ -57,7 +57,7 @@ class Issuer:
         return found
 
     async def close(self) -> None:
-        """Asks no more."""
+        """Cancel a request under way and close the HTTP client."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""People whom an issuer of OpenID Connect lets in, beside the holders of API tokens."""
+"""Users whom an OpenID Connect issuer authenticates, in addition to the holders of API tokens."""
 
 from typing import Self
 
@@ -11,14 +11,15 @@ from controller.settings import OidcSettings
 
 
 class OidcUsers:
-    """Asks the issuer for its keys, and nobody for anything else: what a token says is so until it ends."""
+    """Authenticates users by their tokens. Asks the issuer only for its keys: the claims of a token hold until it
+    expires."""
 
     def __init__(self, issuer: Issuer, expected: jwt.Expected, mapped: Mapped) -> None:
         self.issuer, self._expected, self._mapped = issuer, expected, mapped
 
     @classmethod
     def of(cls, settings: OidcSettings) -> Self:
-        """As they are configured."""
+        """Return the users of the configured issuer."""
         one = settings
         expected = jwt.Expected(one.issuer, tuple(one.audience), tuple(one.algorithms), one.skew, one.lifetime)
         return cls(

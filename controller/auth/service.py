@@ -1,4 +1,4 @@
-"""Callers of the API that are no agents: holders of tokens, and people whom an OpenID Connect issuer lets in."""
+"""Callers of the API other than agents: holders of API tokens, and users of an OpenID Connect issuer."""
 
 from typing import ClassVar
 
@@ -10,8 +10,8 @@ from controller.settings import Settings, read_token
 
 
 class AuthService(Service):
-    """`admin_token` is None where the operator API is served on the unix socket only, `oidc_users` where no issuer is
-    configured. Raises BadSettings."""
+    """The authentication of callers. `admin_token` is None if the operator API is served on the unix socket only;
+    `oidc_users` is None if no issuer is configured. Raises BadSettings."""
 
     name: ClassVar[str] = "auth"
 

@@ -1,5 +1,5 @@
-"""API tokens: made, looked up with every request that brings one, revoked. Nothing of them is remembered here, so a
-token that is revoked anywhere is worth nothing everywhere with the next request."""
+"""API tokens: create, look up and revoke. Each request looks its token up in the database and nothing is cached, so
+every replica refuses a revoked token from the next request on."""
 
 from datetime import timedelta
 
@@ -17,14 +17,14 @@ from controller.runtime.wakeup import Wakeup
 
 
 class Tokens:
-    """Those of people and programs; what agents have is the cloudlets'."""
+    """The tokens of users and programs. Agents have cloudlet credentials instead."""
 
     def __init__(self, database: Database, wakeup: Wakeup) -> None:
         self._database, self._wakeup = database, wakeup
 
     async def make(self, name: str, role: Role, seconds: int, tenant: str | None = None) -> tuple[TokenRow, str]:
-        """A token that is good for so long, and its secret, which cannot be had again. `tenant` is for the role of that
-        name. Raises Refused."""
+        """Create a token that is valid for `seconds`, and return it with its secret, which cannot be read again.
+        `tenant` goes with the role `tenant` only. Raises Refused."""
         if (role is Role.TENANT) != (tenant is not None):
             raise invalid("tenant", "a token has a tenant if its role is tenant, and only then")
         secret, at = secrets.new_secret(), now()
@@ -46,7 +46,7 @@ class Tokens:
         return row, secret
 
     async def revoke(self, name: str) -> None:
-        """From now on it lets nobody in. Raises Refused."""
+        """Revoke a token; it authenticates nobody from now on. Raises Refused."""
         async with self._database.write() as session:
             row = await table.get(session, name, lock=True)
             if row is None:
@@ -58,8 +58,8 @@ class Tokens:
         self._wakeup.ring()
 
     async def caller(self, secret: str) -> Caller | None:
-        """Who comes with a secret; None if it is not, or no longer, good. Looked up by digest, so timing tells nothing
-        about the secret."""
+        """Return the caller who has this secret, or None if it is not valid, or no longer. The lookup is by digest, so
+        its timing tells nothing about the secret."""
         async with self._database.read() as session:
             row = await table.of_digest(session, secrets.digest(secret))
         good = row is not None and row.good(now())

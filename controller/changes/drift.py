@@ -1,5 +1,5 @@
-"""Drift: what the region is against what the policy in force wants it to be, looked at after changes and now and then,
-and told of when it begins and when it ends."""
+"""Drift: the difference between the region and the state that the policy in force wants. The leader looks for it after
+changes and at regular intervals, and records an event when drift begins and when it ends."""
 
 import asyncio
 import logging
@@ -24,18 +24,18 @@ log = logging.getLogger(__name__)
 BEGAN, ENDED = "policy-drift", "policy-drift-ended"
 
 PAUSE = 2.0
-"""Seconds between two looks at least: comparing takes work in proportion to the region."""
+"""Least seconds between two looks: a comparison takes work in proportion to the size of the region."""
 
 SHARE = 20
-"""A look is followed by a pause so many times as long: in a large region it takes a twentieth of the time at most."""
+"""The pause after a look is this many times as long as the look, so that looks take at most a twentieth of the time."""
 
 LOOK = 60.0
-"""Seconds between two looks at most: round trips change without a change."""
+"""Seconds after which the next look happens although nothing changed: round-trip times change without a change."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What applying the policy in force anew would do, and its tests that fail."""
+    """The steps that applying the policy in force anew would take, and the tests of the policy that fail."""
 
     in_force: InForce = field(default_factory=InForce)
     plan: Plan = field(default_factory=Plan)
@@ -43,7 +43,7 @@ class Found:
 
     @property
     def moves(self) -> int:
-        """How many steps it would take."""
+        """The number of steps of the plan."""
         return self.plan.moves
 
     @property
@@ -53,14 +53,14 @@ class Found:
 
 
 class Drift:
-    """Looks, and remembers what was found last."""
+    """Compares the region with the policy in force, and keeps the last result."""
 
     def __init__(self, database: Database, changes: Changes, metrics: Metrics, wakeup: Wakeup) -> None:
         self._database, self._changes, self._metrics, self._wakeup = database, changes, metrics, wakeup
         self.found = Found()
 
     async def look(self) -> Found:
-        """Compares."""
+        """Compare the region with the policy in force, set the metrics and return the result."""
         intent = self._changes.intent
         async with self._database.read() as session:
             in_force = await self._changes.policies.load(session)
@@ -77,10 +77,11 @@ class Drift:
         return self.found
 
     async def boot(self) -> None:
-        """Looks when the controller starts. Whatever is wrong with the policy in force, it is used, and shouted of."""
+        """Look when the controller starts. Errors of the policy in force are logged and recorded as an event; the
+        policy stays in use."""
         try:
             found = await self.look()
-        except Exception:  # a controller that does not start helps nobody
+        except Exception:  # a failed look must not keep the controller from starting
             log.exception("the policy in force")
             return
         if found.well:
@@ -96,13 +97,13 @@ class Drift:
             )
 
     async def watch(self) -> None:
-        """Looks after every change, until cancelled. The leader's work."""
+        """Look after every change, until cancelled. Only the leader does this."""
         with self._wakeup.listen() as wake:
             while True:
                 generation, started = self._changes.intent.generation, time.monotonic()
                 try:
                     await self._tell(await self.look())
-                except Exception:  # whatever is wrong now, the next look may find it well
+                except Exception:  # the next look may succeed
                     log.exception("drift")
                 await asyncio.sleep(max(PAUSE, SHARE * (time.monotonic() - started)))
                 with suppress(TimeoutError):
@@ -112,7 +113,8 @@ class Drift:
                             await wake.wait()
 
     async def _tell(self, found: Found) -> None:
-        """An event where drift begins or ends; what was told last is in the database, whoever told it."""
+        """Record an event when drift begins or ends. The database has the last such event, whichever replica recorded
+        it."""
         async with self._database.read() as session:
             last = await events.latest_of(session, (BEGAN, ENDED))
         drifted = last is not None and last.type == BEGAN

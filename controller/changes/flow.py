@@ -1,8 +1,7 @@
 """The change flow: one transaction, then all route servers and all concerned agents at the same time.
 
-Changes are made one after the other, in the order of their generations; waiting for what they do is not part of that,
-so a slow agent holds back nobody but the caller of its own change.
-"""
+Changes are made one after the other, in the order of their generations. Waiting for their effect is outside of this
+order, so a slow agent delays only the caller of its own change."""
 
 import asyncio
 import logging
@@ -52,8 +51,8 @@ Guard = Callable[[AsyncSession], Awaitable[None]]
 
 
 class Changes:
-    """Holds the intent, and is the only one to change it in this process. Where other replicas do so as well, one makes
-    a change at a time, over all of them, and takes over what the others have made first."""
+    """Holds the intent, and is the only one to change it in this process. With several replicas, only one makes a
+    change at a time, and it takes over the changes of the others first."""
 
     def __init__(
         self, database: Database, agents: Agents, fabric: Fabric, waiting: Waiting, events: Wakeup, replicas: Replicas
@@ -73,22 +72,22 @@ class Changes:
         self._fingerprint = ""
 
     def rules(self) -> RuleSet:
-        """The whole rule set at the current generation."""
+        """Return the whole rule set at the current generation."""
         if self._rules is None or self._rules.generation != self.intent.generation:
             self._rules = rule_set(self.intent, self._fabric.asn)
         return self._rules
 
     def on_trial(self) -> RulesOnTrial | None:
-        """What the route servers have to know of the trial that is on."""
+        """Return the rules that the running trial falls back to and its remaining time; None if there is no trial."""
         if (trial := self.trial) is None:
             return None
         before = trial.fallback(self.intent).but(generation=trial.base)
         return RulesOnTrial(rule_set(before, self._fabric.asn), trial.seconds(now()))
 
     async def start(self, fingerprint: str) -> None:
-        """Reads the intent. A region that is new, or that has another AS number or other route servers than when its
-        desired states were made, gets a new generation in which every desired state is new. A trial whose time is over
-        ends here, before anybody is told of it again."""
+        """Read the intent. A new region, or one whose desired states were made with another AS number or other route
+        servers, gets a new generation in which every desired state is new. A trial whose time is over ends here, before
+        it is sent to anyone again."""
         self._fingerprint = fingerprint
         async with self._turn, self._changing() as session:
             other = await self._other_settings(session)
@@ -109,8 +108,8 @@ class Changes:
 
     @asynccontextmanager
     async def _changing(self, cause: str = "") -> AsyncIterator[AsyncSession]:
-        """A transaction in which the intent is that of the database, and nobody else changes it. What nobody has asked
-        for is the controller's own act, and `cause` says why."""
+        """Open a transaction in which the intent is that of the database and no other replica changes it. `cause` is
+        the reason of a change that the controller makes by itself."""
         with acts(CONTROLLER, "change", cause):
             async with self._database.write() as session:
                 await alone(session, Lock.CHANGE)
@@ -118,12 +117,12 @@ class Changes:
                 yield session
 
     async def refresh(self) -> None:
-        """Takes over what other replicas have changed."""
+        """Take over the changes of other replicas."""
         async with self._turn, self._database.read() as session:
             await self._take_over(session)
 
     async def _take_over(self, session: AsyncSession) -> None:
-        """Makes the intent that of the database, and tells the agents that are connected here."""
+        """Set the intent to that of the database, and inform the agents that are connected here."""
         latest, new = await revisions.since(session, self._revision)
         if latest == self._revision and new is not None and self._loaded:
             return
@@ -150,12 +149,12 @@ class Changes:
         self._events.ring_here()
 
     async def _record(self, session: AsyncSession, old: Intent, new: Intent) -> None:
-        """Says what a transaction did to the intent, or to what is on trial."""
+        """Record the effect of a transaction on the intent or on the trial, and tell the other replicas."""
         revisions.add(session, self._revision + 1, touched(old, new))
         await self._replicas.say(session, "intent")
 
     def _made(self, new: Intent) -> None:
-        """What was recorded is committed."""
+        """Take over the new intent after its transaction is committed."""
         old, self.intent = self.intent, new
         self._revision += 1
         self._filter_anew(old)
@@ -165,8 +164,9 @@ class Changes:
             self._agents.wake(name)
 
     async def renew(self, above: int) -> None:
-        """Makes a generation greater than `above` in which every desired state is new, and sends it out: a route server
-        was found ahead of the database, which therefore is an old copy. What such a copy has on trial is not to be."""
+        """Make a generation greater than `above` in which every desired state is new, and send it out. It is needed
+        when a route server is ahead of the database, which therefore is an old copy. A trial in such a copy is rolled
+        back first."""
         if self.trial:
             await self.retract(self.trial.generation, "the database is an old copy")
         async with self._turn:
@@ -195,10 +195,10 @@ class Changes:
         *,
         dry_run: bool = False,
     ) -> ChangeResult:
-        """Makes a change and waits until it is in force, or until the agents' time is over. In the same transaction,
-        `guard` may refuse before and `also` do further work after. `within` puts it on trial for so many seconds. A dry
-        run refuses what would be refused, asks the route servers what the change would do, and does nothing. Raises
-        Refused, and then nothing has changed."""
+        """Make a change and wait until it is in force, or until the agents' time is over. In the same transaction,
+        `guard` may refuse before the change and `also` does further work after it. `within` puts the change on trial
+        for that many seconds. A dry run raises the refusals of a real run, asks the route servers for the effect of the
+        change, and changes nothing. Raises Refused, and then nothing has changed."""
         started = time.monotonic()
         if dry_run:
             return await self._rehearse(edit, guard, started)
@@ -207,12 +207,12 @@ class Changes:
     async def make(
         self, edit: Edit, cause: str, also: Also | None = None, guard: Guard | None = None, within: int | None = None
     ) -> Sent:
-        """Makes a change, sends it out, and does not wait for what it does. A caller that goes away does not stop it
-        half-way."""
+        """Make a change and send it out, without waiting for its effect. The change completes even if the caller is
+        cancelled."""
         return await asyncio.shield(self._make(edit, cause, also, guard, within))
 
     async def confirm(self, number: int) -> ChangeResult:
-        """Ends a trial: the change is there to stay. Raises Refused if it is not on trial, or not any more."""
+        """End a trial and keep the change. Raises Refused if the change is not on trial, or no longer."""
         started = time.monotonic()
         answers = await asyncio.shield(self._confirm(number))
         await self.waiting.until(answers.values(), started)
@@ -243,13 +243,13 @@ class Changes:
             return {server.name: server.confirm(number) for server in self.route_servers}
 
     async def roll_back(self, number: int, why: str) -> ChangeResult:
-        """Ends a trial: what there was before is in force again, in a generation of its own. Raises Refused if the
-        change is not on trial, or not any more."""
+        """End a trial and put the previous state in force again, in a new generation. Raises Refused if the change is
+        not on trial, or no longer."""
         started = time.monotonic()
         return await self.waiting.outcome(await asyncio.shield(self.retract(number, why)), started)
 
     async def retract(self, number: int, why: str) -> Sent:
-        """As `roll_back`, and does not wait for what it does."""
+        """Roll a change back as `roll_back` does, without waiting for the effect."""
 
         rules = self.intent.policy
 
@@ -295,7 +295,8 @@ class Changes:
         )
 
     def _refuse_on_trial(self, old: Intent, new: Intent) -> None:
-        """What has nothing to do with pools, route servers or agents goes on; all else would be built on the trial."""
+        """Raise OnTrial if there is a trial and the edit concerns pools, the policy, route servers or agents, because
+        it would be built on the trial. Other edits pass."""
         if self.trial and (new.generation != old.generation or new.vcps != old.vcps or new.policy is not old.policy):
             raise OnTrial(self.trial)
 
@@ -359,8 +360,8 @@ class Changes:
             return replace(self._send(old, new, ops, who), followed=steps)
 
     async def _sent_before(self, number: int) -> Sent:
-        """A change that was made when its request was first tried, by a replica that did not live to see what it does:
-        as if it were sent now."""
+        """Return a change that an earlier attempt of this request made, as if it were sent now. The replica that made
+        it died before it learned the effect."""
         await self.refresh()
         receipts = {server.name: server.ask(number) for server in self.route_servers}
         concerned = sorted(name for name, cloudlet in self.intent.cloudlets.items() if cloudlet.version == number)
@@ -370,7 +371,8 @@ class Changes:
     def _numbered(
         self, old: Intent, new: Intent, *, anyway: bool = False
     ) -> tuple[Intent, list[Operation], frozenset[str]]:
-        """The next generation, if the edit makes a difference to a route server or an agent, or `anyway`."""
+        """Return the edited intent, its operations and the concerned cloudlets. The intent gets the next generation if
+        the edit makes a difference to a route server or an agent, or if `anyway` is set."""
         ops, who = operations(old, new, self._fabric.asn), concerned(old, new)
         if not ops and not who and not anyway:
             return new, [], who

@@ -1,4 +1,4 @@
-"""What a change did, as its caller is told."""
+"""The effect of a change, in the form that its caller receives."""
 
 from datetime import datetime
 
@@ -9,7 +9,8 @@ from controller.wire.rulesets import Receipt
 
 
 class AgentOutcome(BaseModel):
-    """Whether a concerned cloudlet's kernel was seen to agree, and how many milliseconds after the call."""
+    """Whether a concerned cloudlet's agent has shown that its kernel agrees, and how many milliseconds after the
+    call."""
 
     cloudlet: str
     confirmed: bool
@@ -24,20 +25,21 @@ class Membership(BaseModel):
 
 
 class Absentee(Membership):
-    """An endpoint that is to be in a pool, or a pool of the family, and is not: `why` is a sentence."""
+    """An endpoint that the policy wants in a pool, or in a pool of the family, and that is not in it. `why` is a
+    sentence."""
 
     why: str
 
 
 class Fall(BaseModel):
-    """A pool that falls apart; `parts` are the pools that its members are in then."""
+    """A pool that splits; `parts` are the pools that its members are in afterwards."""
 
     vcp: str
     parts: list[str]
 
 
 class Said(BaseModel):
-    """A setting of the policy, by its path; null where it is not said."""
+    """A setting of the policy, by its path; a value is null where the policy does not contain it."""
 
     path: str
     before: str | None
@@ -45,9 +47,10 @@ class Said(BaseModel):
 
 
 class Steps(BaseModel):
-    """What a policy changes. Pools in `create` are made, those in `delete` removed with their members; `adopt` names
-    pools made over REST that come under the policy, `describe` those whose description changes. `waiting` and `out`
-    are no changes: the ones join when their cloudlets become active, the others cannot be where they are wanted."""
+    """The steps that a policy takes. Pools in `create` are made; those in `delete` are removed with their members.
+    `adopt` names pools made over REST that come under the policy, `describe` those whose description changes. `waiting`
+    and `out` are no changes: endpoints in `waiting` join when their cloudlets become active, and endpoints in `out`
+    cannot be where the policy wants them."""
 
     create: list[str] = Field(default_factory=list)
     adopt: list[str] = Field(default_factory=list)
@@ -62,7 +65,7 @@ class Steps(BaseModel):
 
     @classmethod
     def of(cls, plan: Plan) -> "Steps":
-        """A plan, as it is told."""
+        """Return a plan in the form of this model."""
         return cls(
             create=[vcp.name for vcp in plan.create],
             adopt=list(plan.adopt),
@@ -77,7 +80,7 @@ class Steps(BaseModel):
         )
 
     def sentence(self) -> str:
-        """The steps in words, for events."""
+        """Return the steps in words, for events."""
         parts = [f"{name} is made" for name in self.create] + [f"{name} is deleted" for name in self.delete]
         parts += [f"{step.endpoint} joins {step.vcp}" for step in self.join]
         parts += [f"{step.endpoint} leaves {step.vcp}" for step in self.leave]
@@ -87,11 +90,12 @@ class Steps(BaseModel):
 
 
 class ChangeResult(BaseModel):
-    """What a change did. `in_force`: every route server confirmed it, every concerned kernel agrees, and every other PE
-    was written what the change sends it. `unreachable` names the route servers that gave no receipt; they are brought
-    up to date when they are back. `behind` names the PEs that do not take what they are sent, and whose agent has not
-    shown that its kernel agrees all the same. `confirm_by`: the change is on trial, and is rolled back everywhere at
-    that time unless it is confirmed. `followed`: what the policy in force makes of the change, in the same change."""
+    """The effect of a change. `in_force`: every route server confirmed it, every concerned kernel agrees, and the route
+    servers have written to every other PE what the change sends it. `unreachable` names the route servers that gave no
+    receipt; they are brought up to date when they are back. `behind` names the PEs that do not take what they are sent,
+    and whose agent has not shown that its kernel agrees all the same. `confirm_by`: the change is on trial, and is
+    rolled back everywhere at that time unless it is confirmed. `followed`: the steps that the policy in force adds, in
+    the same change."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -1,5 +1,5 @@
-"""The policy in force: read from the database, where the last good one is even if a later release cannot read a later
-one; and what decisions on it have to know of the region."""
+"""The policy in force, and the facts about the region that decisions on it need. If this release cannot read the latest
+policy in the database, the last one that it can read is in force."""
 
 import asyncio
 import logging
@@ -23,12 +23,12 @@ from controller.db.policies import PolicyRow
 log = logging.getLogger(__name__)
 
 NONE = Rules()
-"""Before the first policy."""
+"""The rules before the first policy."""
 
 
 @dataclass(frozen=True)
 class InForce:
-    """The policy that holds, and where it is kept. `trouble`: why it is not the latest that was applied."""
+    """The policy in force and its row in the database. `trouble`: why it is not the latest that was applied."""
 
     policy: Policy | None = None
     row: PolicyRow | None = None
@@ -36,33 +36,34 @@ class InForce:
 
     @property
     def rules(self) -> Rules:
-        """As decisions read it."""
+        """The rules, in the form that decisions read."""
         return self.policy.rules if self.policy else NONE
 
     @property
     def text(self) -> str:
-        """As it was written; empty before the first."""
+        """The text as it was written; empty before the first policy."""
         return self.row.text if self.row else ""
 
 
 class Policies:
-    """Reads what is in force. A text is parsed once."""
+    """Reads the policy in force. Each text is parsed once."""
 
     def __init__(self) -> None:
         self._parsed: dict[int, Policy] = {}
         self._shouted: set[int] = set()
 
     async def load(self, session: AsyncSession) -> InForce:
-        """The latest policy that can be read. One that cannot be was applied by another release, and is shouted of."""
+        """Return the latest policy that can be read. One that cannot was applied by another release; an error is logged
+        once."""
         return await self._first_good(session, await table.latest(session))
 
     async def without(self, session: AsyncSession, generation: int) -> InForce:
-        """As `load`, as if the change of that generation had not been."""
+        """Return the same as `load`, but without the change of that generation."""
         return await self._first_good(session, await table.before_change(session, generation))
 
     async def follow(self, session: AsyncSession, old: Intent, edited: Intent) -> tuple[Intent, Steps | None]:
-        """An edit with what the policy in force makes of it, and that as steps. Edits of pools alone, which most are,
-        are nothing to follow."""
+        """Return an edit together with the steps that the policy in force adds to it, and these steps. An edit of pools
+        alone, the usual case, adds no steps."""
         if edited.cloudlets is old.cloudlets and edited.endpoints is old.endpoints:
             return edited, None
         after = followed(old, edited, await _medians_of(session, old, edited))
@@ -89,20 +90,20 @@ class Policies:
 
 
 def by_proximity(rules: Rules) -> bool:
-    """Whether any pools of the policy are made by proximity: otherwise no decision asks for round trips."""
+    """Return whether the policy makes any pools by proximity; otherwise no decision needs round-trip times."""
     return any(rule.automatic for rule in rules.vcps.values())
 
 
 async def medians(session: AsyncSession, rules: Rules) -> Medians:
-    """The round trips that a decision on all pools of a policy needs."""
+    """Return the round-trip times that a decision on all pools of a policy needs."""
     return await neighbours.all_medians(session) if by_proximity(rules) else {}
 
 
 async def measured(session: AsyncSession, rules: Rules) -> Measured:
-    """What the tests inside a policy ask of what cloudlets measured of each other."""
+    """Return the measurements between cloudlets that the tests inside a policy ask for."""
     return Measured(now(), await neighbours.among(session, pairs(rules.tests)))
 
 
 async def _medians_of(session: AsyncSession, old: Intent, edited: Intent) -> Medians:
-    """The round trips that following an edit needs."""
+    """Return the round-trip times that following an edit needs."""
     return await neighbours.medians(session, asked(old, edited)) if by_proximity(edited.policy) else {}

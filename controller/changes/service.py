@@ -1,4 +1,5 @@
-"""Changes to the intent, trials that end in time, and what the region has against the policy in force."""
+"""The service for changes to the intent: it makes them, ends trials in time, and looks for drift from the policy in
+force."""
 
 import asyncio
 import gc
@@ -22,7 +23,7 @@ from controller.runtime.service import Service, forever
 log = logging.getLogger(__name__)
 
 FORM = "permits"
-"""Of rule sets: with another one than before, a region gets a new generation."""
+"""The form of rule sets. When it differs from the form before, a region gets a new generation."""
 
 
 class ChangesService(Service):
@@ -45,18 +46,18 @@ class ChangesService(Service):
         replicas.hear["intent"] = lambda who, words: self._elsewhere.set()
 
     def intent(self) -> Intent:
-        """The intent at the current generation."""
+        """Return the intent at the current generation."""
         return self.flow.intent
 
     async def start(self) -> None:
         """Read the intent. Raises Unavailable."""
         await self.flow.start(hashlib.sha256(f"{FORM} {self._fabric!r}".encode()).hexdigest())
         gc.collect()
-        gc.freeze()  # what was read stays: looking through it for garbage again and again takes seconds
+        gc.freeze()  # the intent stays: searching it for garbage again and again takes seconds
         await self.drift.boot()
 
     async def run(self) -> None:
-        """Take over what other replicas change; the leader ends trials in time, and looks for drift."""
+        """Take over the changes of other replicas. The leader also ends trials in time and looks for drift."""
         lead = self._leadership.lead
         await forever(
             self._follow, partial(lead, partial(keep_time, self.flow, self._wakeup)), partial(lead, self.drift.watch)

@@ -1,4 +1,4 @@
-"""The clock of changes on trial: what is not confirmed in time is rolled back."""
+"""The timer of changes on trial: it rolls back each change that is not confirmed in time."""
 
 import asyncio
 import logging
@@ -12,14 +12,14 @@ from controller.runtime.wakeup import Wakeup
 log = logging.getLogger(__name__)
 
 RETRY = 1.0
-"""Seconds between two attempts to roll back while the database does not let it happen."""
+"""Seconds between two attempts to roll back, when an attempt fails."""
 
 LOOK = 60.0
-"""Seconds between two looks at the wall clock, which may be set."""
+"""Seconds between two looks at the wall clock, which an operator may set."""
 
 
 async def keep_time(changes: Changes, wakeup: Wakeup) -> None:
-    """Works until cancelled. `wakeup` rings when a trial begins or ends."""
+    """Roll back trials whose time is over, until cancelled. `wakeup` rings when a trial begins or ends."""
     with wakeup.listen() as wake:
         while True:
             wake.clear()
@@ -34,7 +34,7 @@ async def keep_time(changes: Changes, wakeup: Wakeup) -> None:
             try:
                 sent = await changes.retract(trial.generation, LATE)
                 log.warning("change %s was rolled back by %s: %s", trial.generation, sent.generation, LATE)
-            except Refused as refused:  # somebody was quicker
+            except Refused as refused:  # it was confirmed or rolled back in the meantime
                 log.info("%s", refused.message)
                 await asyncio.sleep(RETRY)
             except Exception:  # it stays on trial, and the next attempt may succeed

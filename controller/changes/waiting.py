@@ -1,4 +1,4 @@
-"""Waiting for what a change does: receipts of route servers, and agents whose kernels are seen to agree."""
+"""Waiting for the effect of a change: receipts of route servers, and agents whose kernels agree."""
 
 import asyncio
 import time
@@ -14,8 +14,8 @@ from controller.wire.rulesets import Receipt
 
 @dataclass(frozen=True)
 class Sent:
-    """A change on its way: receipts to come by route server, the cloudlets whose agents have to confirm, and what the
-    policy in force made of it."""
+    """A change on its way: the receipts to come by route server, the cloudlets whose agents have to confirm, and the
+    steps that the policy in force added to it."""
 
     generation: int
     receipts: dict[str, asyncio.Future[Receipt | None]]
@@ -25,8 +25,9 @@ class Sent:
 
 
 class Waiting:
-    """Waits for `timeout` seconds after the beginning of a change at most, and not once the controller is `stopping`.
-    `observe` is told how many seconds it took; `connected` says for which cloudlets there is somebody to wait."""
+    """Waits for `timeout` seconds after the beginning of a change at most, and no longer once the controller is
+    `stopping`. `observe` gets the seconds that the change took; `connected` tells whether a cloudlet's agent is
+    connected."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class Waiting:
         self._connected, self._observe = connected, observe
 
     async def outcome(self, sent: Sent, started: float) -> ChangeResult:
-        """What it did by then."""
+        """Wait for the effect of a change and return it."""
         connected = [name for name in sent.cloudlets if self._connected(name)]
         receipts, times = await asyncio.gather(
             self.receipts(sent, started), self._confirmations(sent, connected, started)
@@ -70,7 +71,7 @@ class Waiting:
         )
 
     async def receipts(self, sent: Sent, started: float) -> dict[str, Receipt | None]:
-        """Those that came, and None from whom none did."""
+        """Return the receipts that came in time, and None for each route server that gave none."""
         await self.until(sent.receipts.values(), started)
         return {name: f.result() if f.done() else None for name, f in sent.receipts.items()}
 
@@ -84,7 +85,7 @@ class Waiting:
                 task.cancel()
 
     async def until(self, futures: Iterable[asyncio.Future[Any]], started: float) -> None:
-        """Waits for all of them."""
+        """Wait until all are done, the time is over, or the controller stops."""
         deadline = started + self._timeout
         pending = {future for future in futures if not future.done()}
         stop = asyncio.ensure_future(self._stopping.wait())
@@ -97,5 +98,5 @@ class Waiting:
 
 
 def ms(started: float, at: float) -> float:
-    """Milliseconds between two times."""
+    """Return the milliseconds between two times."""
     return round((at - started) * 1000, 3)

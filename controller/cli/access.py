@@ -1,4 +1,4 @@
-"""`weft access`: what access rules come to at each LAN, and what they have counted."""
+"""`weft access`: the filters that follow from access rules at each LAN, and their counters."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ app = Noun("access", "What may pass between members of pools, and what did not."
 
 
 def state(row: Row) -> object:
-    """In a word."""
+    """Return the state of a filter as one word."""
     known = row.get("in_kernel")
     return toned("unknown" if known is None else "in force" if known else "not yet")
 
@@ -34,10 +34,10 @@ def list_(
     endpoint: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ENDPOINT]", help="Only what is on its way to this one.", autocompletion=names("endpoints")
+            metavar="[ENDPOINT]", help="Only filters of traffic to this endpoint.", autocompletion=names("endpoints")
         ),
     ] = None,
 ) -> None:
-    """What is filtered of what comes to each LAN. What is not listed passes."""
+    """List the filters of traffic to each LAN. Traffic without a filter passes."""
     with Client() as api:
         rows(api.items(path("filters"), endpoint=endpoint), COLUMNS, "nothing is filtered")

@@ -1,4 +1,4 @@
-"""`weft address`: how full LANs are, and what is leased as DNS records."""
+"""`weft address`: how full LANs are, and DNS records of leases."""
 
 import csv
 import sys
@@ -19,7 +19,7 @@ app = Noun("address", "How full the LANs are and when they will be; DNS records 
 
 
 class Form(StrEnum):
-    """As the API names them."""
+    """Forms of DNS records, with the API's names."""
 
     ZONE = "zone"
     REVERSE = "reverse"
@@ -47,14 +47,14 @@ DETAILS = [*COLUMNS, ("PEAKS", lambda row: [f"{peak['day']} {peak['leased']}" fo
 
 @app.verb("list", "weft address list")
 def list_() -> None:
-    """How full each LAN is, in pairs, and when it will be full if it goes on like this."""
+    """List how full each LAN is, in pairs, and when it will be full at the present trend."""
     with Client() as api:
         rows(api.items(path("addresses")), COLUMNS, "no endpoints")
 
 
 @app.verb("show", "weft address show c1-lan")
 def show(endpoint: Endpoint) -> None:
-    """One LAN, with the most pairs that were leased at one time on each of the last days."""
+    """Show one LAN, with the most pairs that were leased at one time on each of the last days."""
     with Client() as api:
         card(api.get(path("addresses", endpoint)), DETAILS)
 
@@ -65,12 +65,12 @@ def show(endpoint: Endpoint) -> None:
     "weft address dns --form hosts --endpoint c1-lan",
 )
 def dns(
-    origin: Annotated[str, typer.Option(help="The domain that names are below.")] = "weft.internal",
+    origin: Annotated[str, typer.Option(help="The domain above the names.")] = "weft.internal",
     form: Annotated[Form, typer.Option(help="Addresses by name, names by address, or as in /etc/hosts.")] = Form.ZONE,
     endpoint: OfEndpoint = None,
 ) -> None:
-    """Static hosts and what is leased, as DNS records to be included in a zone: HOST.ENDPOINT, DEVICE.ENDPOINT, and
-    DEVICE-vm.ENDPOINT for its VM."""
+    """Print static hosts and leases as DNS records to be included in a zone. The names are HOST.ENDPOINT,
+    DEVICE.ENDPOINT, and DEVICE-vm.ENDPOINT for the device's VM."""
     with Client() as api:
         for text in api.text(path("addresses", "dns"), origin=origin, form=form, endpoint=endpoint):
             sys.stdout.write(text)
@@ -91,7 +91,8 @@ def import_(
     endpoint: Endpoint,
     file: Annotated[str, typer.Argument(metavar="FILE", help="CSV with the columns address, name and, if known, mac.")],
 ) -> None:
-    """Take over hosts with static addresses, all or none. Neither they nor the rest of their pairs are given out."""
+    """Take over hosts with static addresses, all or none. Their addresses and the other halves of their pairs are not
+    leased."""
     hosts, lines = _read(file)
     with Client() as api:
         try:
@@ -102,7 +103,7 @@ def import_(
 
 
 def _read(file: str) -> tuple[list[Row], list[int]]:
-    """The hosts, and the line of each."""
+    """Return the hosts, and the line of each. Raises WrongUsage and CheckFailed."""
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -128,7 +129,7 @@ def _read(file: str) -> tuple[list[Row], list[int]]:
 
 
 def _located(refused: Refused, file: str, lines: list[int]) -> Refused:
-    """The refusal with a line of the file for each host that it names."""
+    """Return the refusal with a line of the file for each host that it names."""
     said = []
     errors = refused.problem.get("errors")
     for error in errors if isinstance(errors, list) else []:
@@ -141,13 +142,13 @@ def _located(refused: Refused, file: str, lines: list[int]) -> Refused:
 
 @app.verb("statics", "weft address statics c1-lan")
 def statics(endpoint: Endpoint) -> None:
-    """The hosts of a LAN with static addresses, and addresses that clients found in use, until they are tried again."""
+    """List the static hosts of a LAN. Also lists addresses that clients found in use, until they are tried again."""
     with Client() as api:
         rows(api.items(path("addresses", endpoint, "statics")), STATICS, "no static hosts")
 
 
 @app.verb("give-up", "weft address give-up c1-lan printer")
-def give_up(endpoint: Endpoint, name: Annotated[str, typer.Argument(metavar="NAME", help="A static host's.")]) -> None:
-    """Forget a static host: its address can be given out again."""
+def give_up(endpoint: Endpoint, name: Annotated[str, typer.Argument(metavar="NAME", help="The host's name.")]) -> None:
+    """Forget a static host. Its address can be leased again."""
     with Client() as api:
         done(api.delete(path("addresses", endpoint, "statics", name)), f"{name} of {endpoint} is no static host now")

@@ -21,7 +21,7 @@ OfCloudlet = Annotated[
 OfEndpoint = Annotated[
     str | None, typer.Option("--endpoint", help="Only of this endpoint.", autocompletion=names("endpoints"))
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and do nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the effects, and change nothing.")]
 ConfirmWithin = Annotated[
     int | None,
     typer.Option(
@@ -29,6 +29,6 @@ ConfirmWithin = Annotated[
         metavar="SECONDS",
         min=1,
         max=86_400,
-        help="On trial: rolled back everywhere unless `weft change confirm` comes in time.",
+        help="A trial: rolled back everywhere unless `weft change confirm` comes in time.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""`weft audit`: who changed what."""
+"""`weft audit`: changes and their actors."""
 
 from typing import Annotated
 
@@ -20,19 +20,19 @@ COLUMNS = [
     ("PATH", at("path")),
     ("STATUS", at("status")),
 ]
-Limit = Annotated[int, typer.Option(min=1, help="At most so many, the latest.")]
-Noted = Annotated[str | None, typer.Option(metavar="NUMBER:SEAL", help="What an earlier `weft audit verify` printed.")]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum entries: the latest ones.")]
+Noted = Annotated[str | None, typer.Option(metavar="NUMBER:SEAL", help="Printed by an earlier `weft audit verify`.")]
 
 
 @app.verb("list", "weft audit list\nweft audit list --who 'token ana' --under /api/v1/vcps\nweft audit list -o json")
 def list_(
-    who: Annotated[str | None, typer.Option(help="Only of: `token NAME`, `admin token`, `unix socket`, …")] = None,
+    who: Annotated[str | None, typer.Option(help="Only by `token NAME`, `admin token`, `unix socket`, …")] = None,
     method: Annotated[str | None, typer.Option(help="Only POST, PATCH or DELETE.")] = None,
-    under: Annotated[str | None, typer.Option(help="Only what was done below this path.")] = None,
-    status: Annotated[int | None, typer.Option(help="Only what was answered so, such as 403.")] = None,
+    under: Annotated[str | None, typer.Option(help="Only requests below this path.")] = None,
+    status: Annotated[int | None, typer.Option(help="Only answers with this status, such as 403.")] = None,
     limit: Limit = 100,
 ) -> None:
-    """The latest entries, the last one last. JSON has what was asked, and what was before and after."""
+    """List the latest entries, the last one last. JSON has the request, and the values before and after."""
     with Client() as api:
         found = api.items(path("audit"), limit=limit, who=who, method=method, under=under, status=status)
         rows(reversed(list(found)), COLUMNS, "no entries")
@@ -40,7 +40,7 @@ def list_(
 
 @app.verb("verify", "weft audit verify\nweft audit verify --noted 120:5f2c…")
 def verify(noted: Noted = None) -> None:
-    """Work all seals out again; 1 if an entry is not as it was sealed, and which is the first."""
+    """Compute all seals again. Ends with 1 if an entry does not match its seal, and names the first such entry."""
     number, _, seal = (noted or "").partition(":")
     with Client() as api:
         found = api.get(path("audit", "verification"), number=number or None, seal=seal or None)

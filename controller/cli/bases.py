@@ -1,5 +1,6 @@
-"""What operators' policy files are based on: the policy that was in force when a file was last planned or applied from
-here, and the mark of that plan. Kept below XDG_STATE_HOME, so that an operator who is slower than another is told."""
+"""The bases of operators' policy files: for each file, the policy in force when it was last planned or applied from
+here, and the mark of that plan. They are kept below XDG_STATE_HOME, so that `weft` can tell an operator that another
+one was faster."""
 
 import hashlib
 import json
@@ -12,13 +13,14 @@ from typing import Any
 from controller.cli.state import state_file
 
 MOST = 200
-"""Files that are remembered; of more, those not seen for longest are forgotten."""
+"""Maximum number of files that are remembered; those not used for longest are forgotten first."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """The entity tag of the policy that was in force; and what was planned then, of which text, if anything was.
-    `counted`: whether endpoints without a consent were counted in it as consented to; None where there were none."""
+    """The base of a file: the entity tag of the policy in force, and the mark of the last plan, if any, with the digest
+    of its text. `counted`: whether the plan counted endpoints without a consent as consented; None if there were
+    none."""
 
     etag: str
     planned: str = ""
@@ -26,17 +28,17 @@ class Base:
     counted: bool | None = None
 
     def plan_of(self, text: str) -> str | None:
-        """The mark of the plan of exactly this text."""
+        """Return the mark of the plan of exactly this text, or None."""
         return self.planned if self.planned and self.digest == digest(text) else None
 
 
 def digest(text: str) -> str:
-    """What tells texts apart."""
+    """Return a digest that identifies a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def recall(url: str, file: str) -> Base | None:
-    """What the file is based on, as far as that is known here."""
+    """Return the base of a file, or None if it is not known here."""
     try:
         return Base(**_read()[_key(url, file)])
     except (KeyError, TypeError):
@@ -44,7 +46,7 @@ def recall(url: str, file: str) -> Base | None:
 
 
 def remember(url: str, file: str, base: Base | None) -> None:
-    """Keeps it, or forgets it. Where it cannot be kept, nothing is remembered."""
+    """Store the base of a file, or forget it with None. Ignores a file system that cannot store it."""
     if file == "-":
         return
     kept = {key: value for key, value in _read().items() if key != _key(url, file)}

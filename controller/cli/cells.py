@@ -1,4 +1,4 @@
-"""Cells of tables, by what may be done with them: folded between words, folded between items, coloured."""
+"""Cells of tables, by how they are laid out: folded between words, folded between items, coloured."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -12,7 +12,7 @@ NOTHING = "-"
 
 
 class Tone(StrEnum):
-    """How a state is coloured."""
+    """The colour of a state."""
 
     GOOD = "good"
     WARNING = "warning"
@@ -20,7 +20,7 @@ class Tone(StrEnum):
 
 
 class Prose(str):
-    """A text for people, which may be folded between words."""
+    """A readable text, which may be folded between words."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class Title(str):
 
 
 class StateWord(str):
-    """A state or a sign in a word; `tone` is None for one that is neither good nor bad."""
+    """A state or a sign as one word; `tone` is None for a neutral one."""
 
     tone: Tone | None
 
@@ -61,8 +61,8 @@ TONES = (
 
 
 def plain(value: object) -> str:
-    """A value as a cell: `-` for nothing, lists with commas, and no control characters (names and texts come from
-    elsewhere, and a terminal obeys some of them). What a cell may be done with stays."""
+    """Return a value as a cell: `-` for nothing, lists with commas, and no control characters (names and texts come
+    from elsewhere, and a terminal obeys some of these characters). The cell keeps its type, and so its layout."""
     match value:
         case None | "" | []:
             return NOTHING
@@ -80,12 +80,12 @@ def plain(value: object) -> str:
 
 
 def toned(text: str) -> StateWord:
-    """A state or a sign in its colour: ✓ ✗ · for checks, + - ~ for differences, ! for what is to be looked at."""
+    """Return a state or a sign in its colour: ✓ ✗ · for checks, + - ~ for differences, ! for warnings."""
     return StateWord(text, TONES.get(text))
 
 
 def at(*keys: str) -> Get:
-    """The value below `keys`, None where there is none."""
+    """Return a function that gets the value below `keys`, None if there is none."""
 
     def get(row: Row) -> object:
         value: Any = row
@@ -97,13 +97,14 @@ def at(*keys: str) -> Get:
 
 
 def prose(*keys: str) -> Get:
-    """The text for people below `keys`."""
+    """Return a function that gets the readable text below `keys`."""
     get = at(*keys)
     return lambda row: None if get(row) is None else Prose(get(row))
 
 
 def state(*keys: str) -> Get:
-    """The state below `keys`, in its colour: also of what is to be so (`yes`) and is not (`no`)."""
+    """Return a function that gets the state below `keys`, in its colour; also for a condition that should hold (`yes`)
+    and does not (`no`)."""
     get = at(*keys)
 
     def coloured(row: Row) -> object:

@@ -1,4 +1,4 @@
-"""`weft certificate`: who was certified, until when, and who is not trusted any more."""
+"""`weft certificate`: certificates of cloudlets, their ends, and revocations."""
 
 from typing import Annotated, Any
 
@@ -25,13 +25,13 @@ Serial = Annotated[str, typer.Argument(metavar="SERIAL", help="As `weft certific
 OfCloudlet = Annotated[str | None, typer.Option("--cloudlet", metavar="NAME", help="Only those of one cloudlet.")]
 
 OfFormer = Annotated[
-    bool, typer.Option("--former", help="Only good ones that are not of the authority that issues now.")
+    bool, typer.Option("--former", help="Only valid ones of an authority other than the one that issues now.")
 ]
 
 
 @app.verb("list", "weft certificate list\nweft certificate list --cloudlet c1\nweft certificate list --former")
 def list_(cloudlet: OfCloudlet = None, former: OfFormer = False) -> None:
-    """Those that are good, and those that expired or were revoked lately."""
+    """List certificates that are valid, and those that expired or were revoked lately."""
     with Client() as api:
         found = api.items(path("certificates"), cloudlet=cloudlet, former="true" if former else None)
         rows(found, COLUMNS, "no good certificates of an authority of before" if former else "no certificates")
@@ -39,14 +39,15 @@ def list_(cloudlet: OfCloudlet = None, former: OfFormer = False) -> None:
 
 @app.verb("show", "weft certificate show 4f6d…")
 def show(serial: Serial) -> None:
-    """One certificate in full."""
+    """Show one certificate in full."""
     with Client() as api:
         card(api.get(path("certificates", serial)), DETAILS)
 
 
 @app.verb("revoke", "weft certificate revoke 4f6d…")
 def revoke(serial: Serial) -> None:
-    """Trust its cloudlet no more: its certificates and its credential end, and its agent's session is cut."""
+    """Revoke a certificate and its cloudlet's credential. All certificates of the cloudlet end, and the controller cuts
+    the agent's session."""
     with Client() as api:
         answer = api.post(path("certificates", serial, "revoke"))
         name = answer["cloudlet"]
@@ -55,8 +56,8 @@ def revoke(serial: Serial) -> None:
 
 
 @app.verb("authority", "weft certificate authority > chain.pem\nweft certificate authority --crl > crl.pem")
-def authority(crl: Annotated[bool, typer.Option("--crl", help="The revocation list instead.")] = False) -> None:
-    """What certificates are verified with: the intermediate and the root."""
+def authority(crl: Annotated[bool, typer.Option("--crl", help="Print the revocation list instead.")] = False) -> None:
+    """Print the intermediate and the root, which verify certificates."""
     with Client() as api:
         answer: dict[str, Any] = api.get(path("authority"))
     if session.json:

@@ -1,5 +1,5 @@
-"""`weft change`: what was changed, and the ends of changes on trial. And what any change did: how long it took, what
-the route servers sent, whose kernels agreed."""
+"""`weft change`: past changes, and the ends of changes on trial. Also prints the effects of any change: its duration,
+the routes that the route servers sent, and the cloudlets whose kernels agreed."""
 
 from typing import Annotated, Any
 
@@ -19,10 +19,10 @@ Change = dict[str, Any]
 Generation = Annotated[int, typer.Argument(metavar="GENERATION", min=0, help="The generation that the change made.")]
 Waiting = Annotated[
     int | None,
-    typer.Argument(metavar="GENERATION", min=0, help="The generation on trial. [default: whichever is]"),
+    typer.Argument(metavar="GENERATION", min=0, help="The generation on trial. [default: the present one]"),
 ]
 FEW = 12
-"""Agents that are listed one by one; of more, those that all went well with are counted."""
+"""Maximum number of agents that are listed one by one; beyond that, agents without trouble are only counted."""
 
 COLUMNS = [
     ("GENERATION", at("generation")),
@@ -34,22 +34,22 @@ COLUMNS = [
 
 
 @app.verb("list", "weft change list\nweft change list --limit 100 --output json")
-def list_(limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20) -> None:
-    """The latest changes, and what became of them."""
+def list_(limit: Annotated[int, typer.Option(min=1, help="Maximum number of changes.")] = 20) -> None:
+    """List the latest changes, with the state of each."""
     with Client() as api:
         rows(api.items(path("changes"), limit), COLUMNS, "no changes")
 
 
 @app.verb("show", "weft change show 42")
 def show(generation: Generation) -> None:
-    """One change."""
+    """Show one change."""
     with Client() as api:
         card(api.get(path("changes", str(generation))), COLUMNS)
 
 
 @app.verb("confirm", "weft change confirm\nweft change confirm 42")
 def confirm(generation: Waiting = None) -> None:
-    """End a trial: the change is there to stay."""
+    """End a trial and keep the change."""
     with Client() as api:
         number = _on_trial(api) if generation is None else generation
         answer = api.post(path("changes", str(number), "confirm"))
@@ -64,7 +64,7 @@ def confirm(generation: Waiting = None) -> None:
 
 @app.verb("rollback", "weft change rollback\nweft change rollback 42")
 def rollback(generation: Waiting = None) -> None:
-    """End a trial: at once as if nobody had confirmed it in time."""
+    """End a trial and roll the change back at once."""
     with Client() as api:
         number = _on_trial(api) if generation is None else generation
         print_change(f"change {number} is rolled back", api.post(path("changes", str(number), "rollback")))
@@ -90,7 +90,7 @@ def _latest(api: Client) -> Change | None:
 
 
 def print_change(what: str, change: Change) -> None:
-    """Raises CheckFailed when the change is made but not everywhere in force."""
+    """Print the effects of a change. Raises CheckFailed if the change is made but not in force everywhere."""
     if session.json:
         emit(change)
     elif change.get("dry_run"):
@@ -118,7 +118,7 @@ def print_change(what: str, change: Change) -> None:
 
 
 def print_parts(change: Change) -> None:
-    """Who was, or would be, sent what."""
+    """Print the effect at each route server, PE and agent, or the expected effect."""
     lines = [_receipt(receipt) for receipt in change.get("route_servers") or []]
     lines += [[toned("✗"), f"route server {name}", "not reached", "-"] for name in change.get("unreachable") or []]
     refused = [toned("✗"), Prose("does not take what it is sent"), "-"]

@@ -1,5 +1,5 @@
-"""The controller's REST API as the commands use it. With `retries.py`, `transport.py` and `grants.py` the only files
-that import httpx."""
+"""The client of the controller's REST API. Only this file, `retries.py`, `transport.py` and `grants.py` import
+httpx."""
 
 import json
 import os
@@ -19,21 +19,22 @@ from controller.cli.transport import ROOT, believes, transport
 SOCKETS = (Path("/run/weft-lab/controller.sock"), Path("/run/weft/controller.sock"))
 TCP = "http://127.0.0.1:8080"
 TIMEOUT = 60.0
-"""Seconds. A change waits for every route server and agent concerned, so this is well above the controller's own."""
+"""Seconds. A change waits for every route server and agent concerned, so this is well above the controller's own
+limit."""
 
 PAGE = 1000
-"""Items per request: as many as the controller gives."""
+"""Items per request, the controller's maximum."""
 
 Json = dict[str, Any]
 
 
 def path(*segments: str) -> str:
-    """A path below /api/v1 made of names, each quoted whole."""
+    """Return a path below /api/v1 made of names, each quoted whole."""
     return "/api/v1/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
 def controller_url() -> str:
-    """`--url`, else WEFT_URL, else the lab's socket, else the machine's, else TCP on this machine."""
+    """Return `--url`, else WEFT_URL, else the lab's socket, else the machine's socket, else TCP on this machine."""
     if chosen := session.url or os.environ.get("WEFT_URL"):
         return chosen
     for socket in SOCKETS:
@@ -43,8 +44,8 @@ def controller_url() -> str:
 
 
 def _token(url: str) -> str:
-    """What WEFT_TOKEN_FILE has in it, else WEFT_TOKEN, else that of whoever is logged in there; empty if nobody is.
-    Raises WrongUsage."""
+    """Return the token in the file WEFT_TOKEN_FILE, else WEFT_TOKEN, else the token of the login at this URL; empty
+    without a login. Raises WrongUsage."""
     if not (file := os.environ.get("WEFT_TOKEN_FILE")):
         return _sendable("WEFT_TOKEN", os.environ.get("WEFT_TOKEN", "")) or logins.token(url)
     try:
@@ -55,7 +56,8 @@ def _token(url: str) -> str:
 
 
 def _sendable(where: str, text: str) -> str:
-    """A token as a header can have it; the message does not repeat the secret. Raises WrongUsage."""
+    """Return a token in the form that a header allows; the error message does not repeat the secret. Raises
+    WrongUsage."""
     token = text.strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise WrongUsage(f"{where}: this is no token: a token is one word of ASCII characters")
@@ -63,7 +65,8 @@ def _sendable(where: str, text: str) -> str:
 
 
 class Document(Json):
-    """A part of an answer. One that lacks what Weft's have comes from something else, or from another release."""
+    """A part of an answer. Raises Unreachable for a missing key: the answer comes from another program, or another
+    release."""
 
     def __init__(self, source: str, content: Json) -> None:
         super().__init__(content)
@@ -74,7 +77,7 @@ class Document(Json):
 
 
 def document(text: str, source: str) -> Document:
-    """Read a JSON object that `source` gave. Raises Unreachable."""
+    """Return the JSON object that `source` sent. Raises Unreachable."""
     try:
         found = json.loads(text, object_hook=lambda content: Document(source, content))
     except (ValueError, RecursionError):
@@ -116,11 +119,11 @@ class Client:
         self._http.close()
 
     def get(self, path: str, **params: object) -> Any:
-        """One document."""
+        """Return one document."""
         return self._send("GET", path, params)
 
     def text(self, path: str, **params: object) -> Iterator[str]:
-        """Plain text as it comes, however long."""
+        """Yield plain text as it arrives, however long."""
         query = {name: _text(value) for name, value in params.items() if value is not None}
         with (
             self._failures(),
@@ -132,7 +135,7 @@ class Client:
             yield from response.iter_text()
 
     def items(self, path: str, limit: int | None = None, **params: object) -> Iterator[Json]:
-        """All items of a list, page by page, or the first `limit`."""
+        """Yield all items of a list, page by page, or the first `limit`."""
         cursor, left = None, limit
         while True:
             page = self._send("GET", path, {**params, "cursor": cursor, "limit": min(left or PAGE, PAGE)})
@@ -144,7 +147,7 @@ class Client:
                 return
 
     def events_kept(self, path: str, after: str | None, limit: int = PAGE, **params: object) -> Iterator[Json]:
-        """Past events in their order, in pages of so many."""
+        """Yield past events in their order, in pages of `limit`."""
         while True:
             page = self._send("GET", path, {**params, "after": after, "limit": limit})
             yield from self._listed(page)
@@ -153,24 +156,24 @@ class Client:
                 return
 
     def post(self, path: str, body: Json | None = None, if_match: str | None = None, **params: object) -> Any:
-        """A creation or an action, the latter only while what it is done to has that entity tag."""
+        """Create an object or start an action; with `if_match`, only if the object still has that entity tag."""
         return self._send("POST", path, params, json=body, headers={"If-Match": if_match} if if_match else {})
 
     def patch(self, path: str, body: Json, **params: object) -> Any:
-        """A change of some properties."""
+        """Change some properties."""
         return self._send("PATCH", path, params, json=body)
 
     def post_yaml(self, path: str, text: str, if_match: str | None = None, **params: object) -> Any:
-        """A policy, which is based on the one with that entity tag."""
+        """Send a policy, which is based on the one with that entity tag."""
         headers = {"Content-Type": "application/yaml"} | ({"If-Match": if_match} if if_match else {})
         return self._send("POST", path, params, content=text.encode(), headers=headers)
 
     def delete(self, path: str, **params: object) -> Any:
-        """A removal."""
+        """Remove an object."""
         return self._send("DELETE", path, params)
 
     def events(self, path: str, last_id: str | None, **params: object) -> Iterator[tuple[str, Document]]:
-        """Server-sent events as (id, document), until the controller ends the stream."""
+        """Yield server-sent events as (id, document), until the controller ends the stream."""
         from httpx_sse import SSEError, connect_sse
 
         headers = {"Last-Event-ID": last_id} if last_id else {}
@@ -188,7 +191,7 @@ class Client:
             self._check(source.response)
             try:
                 for event in source.iter_sse():
-                    if event.data:  # a comment, sent to keep the line open, has none
+                    if event.data:  # a comment, which keeps the connection open, has none
                         yield event.id, document(event.data, self.url)
             except SSEError as error:
                 raise Unreachable(f"{self.url} did not answer with an event stream: {error}") from None
@@ -231,7 +234,7 @@ class Client:
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """httpx's errors as sentences."""
+        """Turn httpx's errors into Unreachable, as sentences."""
         try:
             yield
         except httpx.TimeoutException:
@@ -242,7 +245,7 @@ class Client:
 
 
 def _sentences(title: str, detail: str, errors: object) -> list[str]:
-    """Title, detail, and a line per field; the detail is left out where it only repeats the fields' messages."""
+    """Return title, detail, and a line per field. The detail is left out if it only repeats the fields' messages."""
     found = [e for e in errors if isinstance(e, dict) and e.get("message")] if isinstance(errors, list) else []
     fields = [f"  {e['field']}: {e['message']}" if e.get("field") else f"  {e['message']}" for e in found]
     repeats = found and detail in ("; ".join(line.strip() for line in fields), found[0]["message"])

@@ -41,14 +41,14 @@ DETAILS = [
 
 @app.verb("list", "weft cloudlet list\nweft cloudlet list --output json")
 def list_() -> None:
-    """Who is enrolled, and whose agent is connected."""
+    """List cloudlets, with the state of each and of its agent."""
     with Client() as api:
         rows(api.items(path("cloudlets")), COLUMNS, "no cloudlets yet: `weft cloudlet add` invites one")
 
 
 @app.verb("show", "weft cloudlet show c1")
 def show(name: Cloudlet) -> None:
-    """One cloudlet in full."""
+    """Show one cloudlet in full."""
     with Client() as api:
         card(api.get(path("cloudlets", name)), DETAILS)
 
@@ -63,7 +63,7 @@ def add(
     approval: Annotated[
         bool, typer.Option("--approval", help="Wait for `weft cloudlet approve` after enrolment.")
     ] = False,
-    token_seconds: Annotated[int, typer.Option(help="How long the token can be used.")] = 3600,
+    token_seconds: Annotated[int, typer.Option(help="Seconds until the token expires.")] = 3600,
     label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="May be given more than once.")] = None,
     latitude: Annotated[float | None, typer.Option(help="Degrees north.")] = None,
     longitude: Annotated[float | None, typer.Option(help="Degrees east.")] = None,
@@ -80,14 +80,14 @@ def add(
 def set_(
     name: Cloudlet,
     label: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set a label, or take it away with KEY-.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set a label, or remove it with KEY-.")
     ] = None,
     place: Annotated[
-        str | None, typer.Option("--at", metavar="LAT,LON", help="Degrees north and east; - for nowhere.")
+        str | None, typer.Option("--at", metavar="LAT,LON", help="Degrees north and east; - for none.")
     ] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Say what a cloudlet's labels are, and where it is. The policy in force places its endpoints accordingly."""
+    """Set the labels and the position of a cloudlet. The policy in force places its endpoints accordingly."""
     body: dict[str, Any] = {}
     if label:
         body["labels"] = dict(_label_or_none(text) for text in label)
@@ -101,7 +101,7 @@ def set_(
 
 @app.verb("token", "weft cloudlet token c1")
 def token(name: Cloudlet) -> None:
-    """A new one-time token; the one before can no longer be used."""
+    """Make a new one-time token; the one before can no longer be used."""
     with Client() as api:
         _token(name, api.post(path("cloudlets", name, "token")), "has a new token")
 
@@ -109,7 +109,7 @@ def token(name: Cloudlet) -> None:
 @app.verb("rekey", "weft cloudlet rekey c1\nweft cloudlet rekey c1 --off")
 def rekey(
     name: Cloudlet,
-    off: Annotated[bool, typer.Option("--off", help="Sign them no more: before a return to an older agent.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="End signing, before a return to an older agent.")] = False,
 ) -> None:
     """Sign the BGP sessions of its PE with another key, one route server after the other."""
     with Client() as api:
@@ -119,7 +119,7 @@ def rekey(
 
 @app.verb("approve", "weft cloudlet approve c1")
 def approve(name: Cloudlet) -> None:
-    """Let a cloudlet take part: one that waits for approval, was drained, or has a PE without an agent."""
+    """Make a cloudlet active: one that waits for approval, was drained, or has a PE without an agent."""
     with Client() as api:
         done(api.post(path("cloudlets", name, "approve")), f"{name} is approved")
 
@@ -128,10 +128,10 @@ def approve(name: Cloudlet) -> None:
 def drain(
     name: Cloudlet,
     dry_run: DryRun = False,
-    force: Annotated[bool, typer.Option("--force", help="Also where VMs run: they cannot leave any more.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Drain even if VMs run there; they cannot leave.")] = False,
 ) -> None:
-    """Take all its endpoints out of all pools and keep them out; its own LANs go on. Evacuate it first: a VM moves
-    within a pool."""
+    """Remove all endpoints of a cloudlet from all pools, and keep them out. Its own LANs continue. Evacuate it first: a
+    VM moves within a pool."""
     with Client() as api:
         answer = api.post(path("cloudlets", name, "drain"), dry_run=dry_run or None, force=force or None)
         print_change(f"{name} drains", answer)
@@ -139,15 +139,15 @@ def drain(
 
 @app.verb("evacuate", "weft cloudlet evacuate c1")
 def evacuate(name: Cloudlet) -> None:
-    """Move all VMs that run there to its neighbours, one move each; draining comes after that. Each VM stays where it
-    has gone until its device is taken to be somewhere else than now."""
+    """Move all VMs of a cloudlet to its neighbours, one move each. Drain the cloudlet after that. Each VM stays at its
+    new place until its device settles at another one."""
     with Client() as api:
         print_evacuation(name, api.post(path("cloudlets", name, "evacuation")))
 
 
 @app.verb("remove", "weft cloudlet remove c1")
 def remove(name: Cloudlet, dry_run: DryRun = False) -> None:
-    """Take a cloudlet with its endpoints, none of them in a pool, out of the region. Its credential ends."""
+    """Remove a cloudlet with its endpoints, none of them in a pool. Its credential ends."""
     with Client() as api:
         print_change(f"{name} is removed", api.delete(path("cloudlets", name), dry_run=dry_run or None))
 

@@ -1,4 +1,4 @@
-"""Names for the shell to complete. A controller that is away or refuses gives none, and quickly."""
+"""Names for the shell to complete. If the controller is unreachable or refuses, there are none, and quickly."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,11 @@ import typer
 from controller.cli.session import session
 
 PATIENCE = 1.0
-"""Seconds that a person waits for the Tab key."""
+"""Seconds that a user waits for the Tab key."""
 
 
 def names(noun: str) -> Callable[[typer.Context, str], list[str]]:
-    """Completes the names of a collection (`cloudlets`, `endpoints`, `vcps`, `devices`)."""
+    """Return a function that completes the names of a collection (`cloudlets`, `endpoints`, `vcps`, `devices`)."""
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
         from controller.cli.client import Client, path

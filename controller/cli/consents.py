@@ -1,4 +1,4 @@
-"""`weft consent`: that tenants agree to their endpoints."""
+"""`weft consent`: consents of tenants to their endpoints."""
 
 from controller.cli.arguments import Endpoint, OfCloudlet
 from controller.cli.cells import at, state
@@ -22,7 +22,8 @@ COLUMNS = [
 
 @app.verb("list", "weft consent list\nWEFT_TOKEN_FILE=acme.token weft consent list")
 def list_(cloudlet: OfCloudlet = None) -> None:
-    """Endpoints that a tenant is asked about, or has consented to. What waits, or is withdrawn, is held back."""
+    """List endpoints whose tenant must consent, or has consented. Endpoints that are waiting or withdrawn are held
+    back."""
     with Client() as api:
         found = api.items(path("endpoints"), cloudlet=cloudlet)
         asked = (one for one in found if (one.get("consent") or {}).get("state", "unasked") != "unasked")
@@ -31,13 +32,13 @@ def list_(cloudlet: OfCloudlet = None) -> None:
 
 @app.verb("give", "WEFT_TOKEN_FILE=acme.token weft consent give c1-lan")
 def give(endpoint: Endpoint) -> None:
-    """Agree that this endpoint is yours and may be put in force. Takes a token of its tenant, or of an admin."""
+    """Consent to an endpoint: it is yours, and may come into force. Needs a token of its tenant, or of an admin."""
     with Client() as api:
         print_change(f"{endpoint} is consented to", api.post(path("endpoints", endpoint, "consent")))
 
 
 @app.verb("revoke", "WEFT_TOKEN_FILE=acme.token weft consent revoke c1-lan")
 def revoke(endpoint: Endpoint) -> None:
-    """Agree no longer: the endpoint leaves all pools, and is held back at once."""
+    """Withdraw a consent. The endpoint leaves all pools, and is held back at once."""
     with Client() as api:
         print_change(f"the consent to {endpoint} is withdrawn", api.delete(path("endpoints", endpoint, "consent")))

@@ -1,4 +1,4 @@
-"""`weft delegation`: ranges of addresses that agents give out by themselves."""
+"""`weft delegation`: ranges of addresses that agents lease by themselves."""
 
 from controller.cli.arguments import OfEndpoint
 from controller.cli.cells import at
@@ -21,6 +21,6 @@ COLUMNS = [
 
 @app.verb("list", "weft delegation list\nweft delegation list --endpoint c1-lan")
 def list_(endpoint: OfEndpoint = None) -> None:
-    """Who gives out how many pairs of a LAN. One that rests gives nothing out any more."""
+    """List the delegations, with the number of pairs of each. A delegation that rests leases nothing more."""
     with Client() as api:
         rows(api.items(path("delegations"), endpoint=endpoint), COLUMNS, "no delegations")

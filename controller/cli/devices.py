@@ -1,4 +1,4 @@
-"""`weft device`: mobile devices and the machines that work for them."""
+"""`weft device`: mobile devices and the VMs that serve them."""
 
 from typing import Annotated, Any
 
@@ -26,7 +26,7 @@ COLUMNS = [
 
 @app.verb("list", "weft device list")
 def list_() -> None:
-    """All devices that are registered or were seen."""
+    """List all devices that are registered or were seen."""
     with Client() as api:
         rows(api.items(path("devices")), COLUMNS, "no devices")
 
@@ -39,7 +39,7 @@ def add(
     vm_mac: Annotated[str | None, typer.Option(help="The VM's MAC address.")] = None,
     vm_client_id: Annotated[str | None, typer.Option(help="The VM's DHCP client id, hex.")] = None,
 ) -> None:
-    """Register a device and its VM: it gets an even address, the VM the odd one above, at every cloudlet."""
+    """Register a device and its VM. At every cloudlet the device gets an even address, and the VM the odd one above."""
     vm = {k: v for k, v in (("mac", vm_mac), ("client_id", vm_client_id)) if v is not None}
     body: dict[str, Any] = {"name": name, "mac": mac, "client_id": client_id, "vm": vm or None}
     with Client() as api:
@@ -56,7 +56,7 @@ def remove(name: Device) -> None:
 
 @app.verb("where", "weft device where ana")
 def where(name: Device) -> None:
-    """Where a device is taken to be, and where it was last seen."""
+    """Show a device's place, and where it was last seen."""
     with Client() as api:
         place = api.get(path("devices", name))["place"]
         if place is None:

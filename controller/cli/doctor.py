@@ -1,4 +1,4 @@
-"""`weft doctor`: do intent, rule sets, Adj-RIB-Out and kernels agree?"""
+"""`weft doctor`: checks whether intent, rule sets, Adj-RIB-Out and kernels agree."""
 
 from controller.cli.cells import plain
 from controller.cli.client import Client, path
@@ -8,9 +8,9 @@ from controller.cli.session import session
 
 
 def doctor() -> None:
-    """Compare intent with rule sets, Adj-RIB-Out and kernels, and name every difference with a remedy.
+    """Compare intent with rule sets, Adj-RIB-Out and kernels. Names every difference with a remedy.
 
-    Ends with 0 when all agree, with 1 when something differs."""
+    Ends with 0 if all agree, with 1 if anything differs."""
     with Client() as api:
         answer = api.get(path("doctor"))
     differences = answer["differences"]

@@ -46,14 +46,14 @@ DETAILS = [
 
 @app.verb("list", "weft endpoint list\nweft endpoint list --cloudlet c1")
 def list_(cloudlet: OfCloudlet = None) -> None:
-    """All endpoints."""
+    """List endpoints."""
     with Client() as api:
         rows(api.items(path("endpoints"), cloudlet=cloudlet), COLUMNS, "no endpoints")
 
 
 @app.verb("show", "weft endpoint show c1-lan")
 def show(name: Endpoint) -> None:
-    """One endpoint in full."""
+    """Show one endpoint in full."""
     with Client() as api:
         card(api.get(path("endpoints", name)), DETAILS)
 
@@ -61,7 +61,7 @@ def show(name: Endpoint) -> None:
 @app.verb("add", "weft endpoint add c1-lan --cloudlet c1 --prefix 10.1.0.0/24 --prefix6 2001:db8:1::/64 --port 'md*'")
 def add(
     name: NewName,
-    cloudlet: Annotated[str, typer.Option(help="Where the LAN is.", autocompletion=names("cloudlets"))],
+    cloudlet: Annotated[str, typer.Option(help="The LAN's cloudlet.", autocompletion=names("cloudlets"))],
     prefix: Annotated[str, typer.Option(help="The LAN's addresses, in CIDR form, /29 or shorter.")],
     gateway: Annotated[
         str | None, typer.Option(help="The cloudlet's own address. [default: the prefix's first]")
@@ -76,11 +76,11 @@ def add(
     mtu: Annotated[int | None, typer.Option(help="Bytes. [default: 1450]")] = None,
     lease_seconds: Annotated[int | None, typer.Option(help="Lease time of addresses. [default: 3600]")] = None,
     max_routes: Annotated[
-        int | None, typer.Option(help="With more routes than this, all are in quarantine. [default: any number]")
+        int | None, typer.Option(help="With more routes than this, all are in quarantine. [default: no limit]")
     ] = None,
-    tenant: Annotated[str | None, typer.Option(help="Whose LAN it is. [default: the operators' own]")] = None,
+    tenant: Annotated[str | None, typer.Option(help="The LAN's owner. [default: the operators]")] = None,
 ) -> None:
-    """Attach a LAN of a cloudlet. Its site number, and with it its route target, is given now and stays."""
+    """Attach a LAN of a cloudlet. Its site number and its route target never change."""
     body: dict[str, Any] = {
         "name": name,
         "cloudlet": cloudlet,
@@ -100,6 +100,6 @@ def add(
 
 @app.verb("remove", "weft endpoint remove c1-lan")
 def remove(name: Endpoint, dry_run: DryRun = False) -> None:
-    """Detach a LAN: it leaves all pools, and its leases end."""
+    """Detach a LAN. It leaves all pools, and its leases end."""
     with Client() as api:
         print_change(f"{name} is removed", api.delete(path("endpoints", name), dry_run=dry_run or None))

@@ -1,4 +1,4 @@
-"""`weft event`: what happened, and what happens."""
+"""`weft event`: past and present events."""
 
 import json
 from collections import deque
@@ -23,14 +23,14 @@ COLUMNS = [
     ("SUBJECT", at("subject")),
     ("WHAT", prose("text")),
 ]
-Limit = Annotated[int, typer.Option(min=1, max=1_000_000, help="At most so many.")]
-After = Annotated[str | None, typer.Option(metavar="ID", help="Only what came after this event.")]
-Type = Annotated[str | None, typer.Option(help="Only of this type, or of all that begin so: 'move-*'.")]
+Limit = Annotated[int, typer.Option(min=1, max=1_000_000, help="Maximum number of events.")]
+After = Annotated[str | None, typer.Option(metavar="ID", help="Only events after this one.")]
+Type = Annotated[str | None, typer.Option(help="Only this type, or all types with this prefix: 'move-*'.")]
 About = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Only about this cloudlet, endpoint, VCP, device or VM, present or past."),
 ]
-Source = Annotated[str | None, typer.Option(help="Only what this source caused: cloudlet:c1, endpoint:c1-lan, pe:….")]
+Source = Annotated[str | None, typer.Option(help="Only events caused by cloudlet:c1, endpoint:c1-lan, pe:….")]
 
 
 @app.verb(
@@ -45,11 +45,11 @@ def list_(
     source: Source = None,
     since: Annotated[str | None, typer.Option(metavar="TIME", help=HELP)] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only what was before: a time, or how long ago.")
+        str | None, typer.Option(metavar="TIME", help="Only events before this time (UTC), or how long ago.")
     ] = None,
     limit: Limit = 100,
 ) -> None:
-    """The latest events, or the first after another one."""
+    """List the latest events, or the first after another one."""
     only: dict[str, Any] = {"type": type, "about": about, "source": source}
     only |= {"since": moment("--since", since), "until": moment("--until", until)}
     with Client() as api:
@@ -66,7 +66,7 @@ def list_(
     "weft event follow\nweft event follow --after 120 --output json\nweft event follow --type 'move-*' --about web",
 )
 def follow(after: After = None, type: Type = None, about: About = None, source: Source = None) -> None:
-    """Events as they happen, until Ctrl-C. With JSON, one document a line."""
+    """Print events as they happen, until Ctrl-C. With JSON, one document a line."""
     with Client() as api:
         for number, event in api.events(path("events"), after, type=type, about=about, source=source):
             if session.json:

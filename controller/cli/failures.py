@@ -1,4 +1,4 @@
-"""How a command ends when it does not end well. The number is the exit code."""
+"""Failures that end a command. Each has an exit code."""
 
 from collections.abc import Sequence
 
@@ -6,22 +6,22 @@ DEFECT = 70
 """Exit code: a defect of weft itself (sysexits.h: EX_SOFTWARE)."""
 
 UNTOLD = 74
-"""Exit code: what was asked for cannot be written, since a disk is full, say (EX_IOERR)."""
+"""Exit code: the output cannot be written, for example because a disk is full (EX_IOERR)."""
 
 INTERRUPTED = 130
-"""Exit code: Ctrl-C, as a shell tells it."""
+"""Exit code: Ctrl-C, as shells report it."""
 
 UNHEARD = 141
-"""Exit code: whatever reads standard output has gone (`| head`), as a shell tells it of others."""
+"""Exit code: the reader of standard output has gone (`| head`), as shells report it."""
 
 
 def untold(error: OSError) -> str:
-    """Say that something cannot be read or written."""
+    """Return the message that something cannot be read or written."""
     return f"cannot read or write{f' {error.filename}' if error.filename else ''}: {error.strerror or error}"
 
 
 class Failure(Exception):  # noqa: N818 - not every one is an error
-    """A message for people, line by line, and an exit code."""
+    """A readable message, line by line, and an exit code."""
 
     exit_code = 1
 
@@ -41,7 +41,7 @@ class WrongUsage(Failure):
 
 
 class Refused(Failure):
-    """3: the controller refused. `problem` is the problem document (RFC 9457)."""
+    """3: the controller refused the request. `problem` is the problem document (RFC 9457)."""
 
     exit_code = 3
 
@@ -51,6 +51,6 @@ class Refused(Failure):
 
 
 class Unreachable(Failure):
-    """4: no controller answers, or it is in no state to answer."""
+    """4: no controller answers, or it cannot answer now."""
 
     exit_code = 4

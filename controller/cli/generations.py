@@ -1,4 +1,4 @@
-"""What is different between two generations, as `weft route diff --from --to` shows it."""
+"""The differences between two generations, as `weft route diff --from --to` shows them."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ ROUTES = [
 
 
 def show_generations(answer: dict[str, Any]) -> None:
-    """One after the other, since route servers may have other announcements."""
+    """Print the differences at each route server separately, since each may have other announcements."""
     if session.json:
         emit(answer)
         return

@@ -1,6 +1,5 @@
-"""An issuer of OpenID Connect as `weft login` uses it: the device authorisation grant (RFC 8628), refreshing, revoking.
-With `client.py` and `transport.py` the only files
-that import httpx."""
+"""The client of an OpenID Connect issuer for `weft login`: device authorisation grant (RFC 8628), refresh, revocation.
+Only this file, `client.py`, `retries.py` and `transport.py` import httpx."""
 
 import time
 from collections.abc import Iterator
@@ -16,14 +15,15 @@ SCOPE = "openid offline_access"
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 TIMEOUT = 10.0
 SLOWER = 5.0
-"""Seconds more between two questions, when the issuer asks for that (RFC 8628, section 3.5)."""
+"""Seconds added between two requests if the issuer asks for that (RFC 8628, section 3.5)."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Code:
-    """What somebody has to type in, where, and what we ask with meanwhile. `interval` and `expires_in` in seconds."""
+    """The code that a user types in, the page for it, and the device code for the requests meanwhile. `interval` and
+    `expires_in` are in seconds."""
 
     device_code: str
     user_code: str
@@ -34,7 +34,7 @@ class Code:
 
 
 class Issuer:
-    """One conversation with it, as `client`, a public client. Raises Failure."""
+    """A conversation with an issuer as `client`, a public client. Raises Failure."""
 
     def __init__(self, url: str, client: str) -> None:
         try:
@@ -50,7 +50,7 @@ class Issuer:
             raise Failure(f"{url} says that it is the issuer {self._said.get('issuer')!r}")
 
     def begin(self) -> Code:
-        """Asks for a code."""
+        """Request a code."""
         said = self._call("POST", self._where("device_authorization_endpoint"), {"scope": SCOPE})
         try:
             return Code(
@@ -65,7 +65,7 @@ class Issuer:
             raise Failure("the issuer does not say what to type in, and where") from None
 
     def wait(self, code: Code) -> Json:
-        """Asks until somebody has said yes, or no, or the time is over."""
+        """Ask until the user has agreed or refused, or the code expires. Returns the tokens."""
         interval, end = code.interval, time.monotonic() + code.expires_in
         for said in self._answers(code):
             match said.get("error"):
@@ -85,12 +85,12 @@ class Issuer:
         raise AssertionError
 
     def refresh(self, token: str) -> Json | None:
-        """New tokens for a refresh token; None if it is good for nothing any more."""
+        """Return new tokens for a refresh token; None if it is no longer valid."""
         said = self._token({"grant_type": "refresh_token", "refresh_token": token})
         return None if "error" in said else said
 
     def revoke(self, token: str) -> None:
-        """Ends a refresh token (RFC 7009), where the issuer can do that."""
+        """Revoke a refresh token (RFC 7009), if the issuer supports that."""
         if "revocation_endpoint" in self._said:
             self._call("POST", self._where("revocation_endpoint"), {"token": token, "token_type_hint": "refresh_token"})
 
@@ -108,7 +108,7 @@ class Issuer:
         return where
 
     def _call(self, method: str, url: str, form: Json) -> Json:
-        """A document; an error of OAuth (RFC 6749, section 5.2) is one as well."""
+        """Return the issuer's answer; an error of OAuth (RFC 6749, section 5.2) is an answer too."""
         try:
             data = form | {"client_id": self._client} if method == "POST" else None
             with httpx.Client(timeout=TIMEOUT, trust_env=self._trust_env) as http:

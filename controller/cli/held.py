@@ -1,4 +1,4 @@
-"""Routes that are held back from PEs which ended their sessions for them, as `weft route held` shows them."""
+"""Routes held back from PEs that ended their sessions because of them, as `weft route held` shows them."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ COLUMNS = [
 
 
 def show_held(peer: str | None, route_server: str | None) -> list[str]:
-    """Prints them; the route servers that did not answer."""
+    """Print the routes held back. Returns the route servers that did not answer."""
     with Client() as api:
         answer = api.get(path("routes", "held"), peer=peer, route_server=route_server)
     if session.json:
@@ -43,7 +43,7 @@ def _more(server: dict[str, Any]) -> None:
 
 
 def release(peer: str, nlri: str | None) -> list[str]:
-    """Releases one route or everything; the route servers that did not answer."""
+    """Release one route, or all. Returns the route servers that did not answer."""
     with Client() as api:
         answer = api.post(path("routes", "release"), {"peer": peer, "nlri": nlri})
     if session.json:

@@ -1,5 +1,5 @@
-"""How rows are laid out: as a table where it fits, else as a record for each row. No value is cut, and none is split:
-only texts are folded between words, and lists between items. A line is a sequence of cells and blanks."""
+"""The layout of rows: a table if it fits, else a record for each row. No value is cut or split: only texts are folded
+between words, and lists between items. A line is a sequence of cells and blanks."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -13,12 +13,13 @@ GAP = 2
 """Columns between two cells."""
 
 LEAST = 20
-"""Columns that a text which is folded has at least: it is not readable in fewer."""
+"""Minimum columns of a folded text: it is not readable in fewer."""
 
 
 def as_table(titles: Sequence[str], rows: Sequence[Cells], room: int | None) -> list[Line]:
-    """A line for each row if all columns fit into `room` (None: any number of columns fits). Else without columns that
-    have nothing in any row; else with texts and lists folded; else a record for each row."""
+    """Return a line for each row if all columns fit into `room` (None: any number fits). Otherwise, leave out columns
+    that are empty in all rows; if that is too wide, fold texts and lists; if that is too wide, return a record for each
+    row."""
     widths = _widths(titles, rows)
     if room is None or _total(widths) <= room:
         return _table(titles, rows, widths)
@@ -32,7 +33,7 @@ def as_table(titles: Sequence[str], rows: Sequence[Cells], room: int | None) -> 
 
 
 def as_record(titles: Sequence[str], cells: Cells, room: int | None) -> list[Line]:
-    """A line for each property, more where a text or a list is folded."""
+    """Return a line for each property, or more if a text or a list is folded."""
     label = max(map(width_of, titles))
     left = None if room is None else max(room - label - GAP, LEAST)
     return [
@@ -43,7 +44,7 @@ def as_record(titles: Sequence[str], cells: Cells, room: int | None) -> list[Lin
 
 
 def fold(cell: str, width: int | None) -> list[str]:
-    """Parts of a cell that are at most `width` wide, as far as it can be folded."""
+    """Return the parts of a cell, each at most `width` wide as far as the cell can be folded."""
     if width is None or width_of(cell) <= width or not isinstance(cell, Prose | Items):
         return [cell]
     lines: list[str] = []
@@ -92,14 +93,14 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _least(title: str, column: Cells) -> int:
-    """The narrowest that a column can be."""
+    """Return the minimum width of a column."""
     widest = max(map(width_of, (title, *column)))
     longest = max(width_of(part) for cell in (title, *column) for part in _parts(cell))
     return max(longest, min(widest, LEAST))
 
 
 def _grown(least: Sequence[int], widest: Sequence[int], spare: int) -> list[int]:
-    """Widths with `spare` columns more in all, for those that are to be folded."""
+    """Return widths with `spare` more columns in all, given to columns that would be folded."""
     grown = list(least)
     wanting = sorted((wide - narrow, place) for place, (narrow, wide) in enumerate(zip(least, widest, strict=True)))
     for left, (need, place) in zip(range(len(wanting), 0, -1), wanting, strict=True):

@@ -1,4 +1,4 @@
-"""`weft lease`: addresses that are given out."""
+"""`weft lease`: leases of addresses."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -16,7 +16,7 @@ app = Noun("lease", "Addresses that are given out, in pairs: device even, VM odd
 
 
 class Kind(StrEnum):
-    """Which of the pair."""
+    """The half of a pair."""
 
     MD = "md"
     VM = "vm"
@@ -41,7 +41,7 @@ def list_(
     endpoint: OfEndpoint = None,
     device: Annotated[str | None, typer.Option(help="Only of this device.", autocompletion=names("devices"))] = None,
 ) -> None:
-    """Who has which address, and until when."""
+    """List leases, with their devices and their ends."""
     with Client() as api:
         rows(api.items(path("leases"), endpoint=endpoint, device=device), COLUMNS, "no leases")
 
@@ -60,7 +60,7 @@ def add(
 
 @app.verb("renew", "weft lease renew 17")
 def renew(id: LeaseId) -> None:
-    """Begin the lease time anew."""
+    """Start the lease time again."""
     with Client() as api:
         answer = api.post(path("leases", id, "renew"))
         done(answer, f"{answer['address']} expires {relative(answer.get('expires_at'))}")
@@ -68,6 +68,6 @@ def renew(id: LeaseId) -> None:
 
 @app.verb("release", "weft lease release 17")
 def release(id: LeaseId) -> None:
-    """Give an address back; the device gets the same pair when it returns."""
+    """End a lease. The device gets the same pair when it returns."""
     with Client() as api:
         done(api.delete(path("leases", id)), f"lease {id} is released")

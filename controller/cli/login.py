@@ -1,4 +1,4 @@
-"""`weft login` and `weft logout`: people who come with what an issuer of OpenID Connect says of them."""
+"""`weft login` and `weft logout`: users whom an OpenID Connect issuer authenticates."""
 
 import sys
 from contextlib import suppress
@@ -15,15 +15,15 @@ from controller.cli.logins import Login
 from controller.cli.output import done
 
 IssuerUrl = Annotated[
-    str, typer.Option("--issuer", metavar="URL", envvar="WEFT_OIDC_ISSUER", help="Who knows you: an issuer's URL.")
+    str, typer.Option("--issuer", metavar="URL", envvar="WEFT_OIDC_ISSUER", help="Your OpenID Connect issuer.")
 ]
 ClientName = Annotated[
-    str, typer.Option("--client", metavar="ID", envvar="WEFT_OIDC_CLIENT", help="What weft is called there.")
+    str, typer.Option("--client", metavar="ID", envvar="WEFT_OIDC_CLIENT", help="The client id of weft there.")
 ]
 
 
 def login(issuer: IssuerUrl, client: ClientName = "weft") -> None:
-    """Log in, with a browser anywhere. What that gives is kept for this controller, and refreshed by itself."""
+    """Log in, with a browser on any machine. The tokens are kept for this controller, and refreshed automatically."""
     there = Issuer(issuer, client)
     code = there.begin()
     where, word = plain(code.complete or code.verification_uri), plain(code.user_code)
@@ -34,7 +34,7 @@ def login(issuer: IssuerUrl, client: ClientName = "weft") -> None:
 
 
 def logout() -> None:
-    """Forget the tokens for this controller, and have the issuer end what they are refreshed with."""
+    """Forget the tokens for this controller, and revoke the refresh token at the issuer."""
     gone = logins.forget(controller_url())
     if gone is None:
         raise Failure(f"nobody is logged in at {controller_url()}")

@@ -1,5 +1,5 @@
-"""Who is logged in where, from here: tokens of people, in a file below XDG_STATE_HOME that only they can read. A token
-is sent to the controller for which it was fetched, and to no other."""
+"""The user's logins: tokens by controller, in a file below XDG_STATE_HOME that only the user can read. A token is sent
+only to the controller for which it was fetched."""
 
 import fcntl
 import json
@@ -16,12 +16,12 @@ from controller.cli.grants import Issuer
 from controller.cli.state import state_file
 
 EARLY = 30.0
-"""Seconds before its end a token is refreshed."""
+"""Seconds before its end at which a token is refreshed."""
 
 
 @dataclass(frozen=True)
 class Login:
-    """`token` is what the controller is called with; `expires` in seconds since 1970."""
+    """A login at one controller. `token` authenticates requests to it; `expires` is in seconds since 1970."""
 
     issuer: str
     client: str
@@ -31,7 +31,8 @@ class Login:
 
     @classmethod
     def of(cls, issuer: str, client: str, said: dict[str, Any], before: "Login | None" = None) -> "Login":
-        """What an issuer gave: its access token if that is a JWT, else the ID token. Raises Failure."""
+        """Return the login from an issuer's answer: its access token if that is a JWT, else the ID token. Raises
+        Failure."""
         access, identity = str(said.get("access_token", "")), said.get("id_token")
         token = access if access.count(".") == 2 else str(identity or "")
         if token.count(".") != 2:
@@ -45,7 +46,8 @@ class Login:
 
 
 def token(url: str) -> str:
-    """What to call that controller with, refreshed if it is about to end; empty if nobody is logged in there."""
+    """Return the token for that controller, refreshed if it is about to end; empty without a login there. Raises
+    Failure."""
     if url not in _read():
         return ""
     with _alone():
@@ -64,13 +66,13 @@ def token(url: str) -> str:
 
 
 def keep(url: str, login: Login) -> None:
-    """From now on that controller is called with it."""
+    """Store the login for that controller."""
     with _alone():
         _write(_read() | {url: login})
 
 
 def forget(url: str) -> Login | None:
-    """Who was logged in there, and is not any more."""
+    """Remove the login at that controller, and return it; None if there was none."""
     with _alone():
         kept = _read()
         if gone := kept.pop(url, None):
@@ -84,7 +86,7 @@ def _path() -> Path:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """A refresh token is good once, so no two commands use the same."""
+    """Hold the lock on the logins. A refresh token is valid once, so no two commands may use the same."""
     path = _path().with_suffix(".lock")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -106,7 +108,7 @@ def _read() -> dict[str, Login]:
 
 
 def _write(kept: dict[str, Login]) -> None:
-    """In a new file, which nobody else could ever read."""
+    """Write the logins to a new file that no other user could ever read."""
     part = _path().with_suffix(f".{os.getpid()}")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -84,16 +84,16 @@ app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
 
 @app.callback()
 def options(url: Url = None, output: Format = None, color: Colours = None) -> None:
-    """Options that hold for every command; they may also stand after it."""
+    """Options of every command; they may also follow it."""
     begin()
     set_session(url, output, color)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; the exit code."""
+    """Run one command, and return the exit code."""
     return run_program(app, "weft", arguments)
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the command line's command."""
     sys.exit(run(sys.argv[1:]))

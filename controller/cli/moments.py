@@ -1,4 +1,4 @@
-"""Times as people write them: a moment, or how long ago."""
+"""Times as users write them: a moment, or an age."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,8 @@ HELP = "A time (ISO 8601, UTC), or how long ago: 90min, 6h, 30d."
 
 
 def moment(option: str, text: str | None) -> str | None:
-    """`2h` or an ISO 8601 time, as the controller takes it. Raises WrongUsage, which names the option."""
+    """Return a time in the controller's form, from an age such as `2h` or an ISO 8601 time. Raises WrongUsage, which
+    names the option."""
     if text is None:
         return None
     if ago := re.fullmatch(r"(\d{1,6})\s*(s|min|m|h|d)", text.strip()):

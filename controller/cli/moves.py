@@ -52,19 +52,19 @@ def _took(seconds: object) -> str:
 @app.verb("start", "weft move start web c2-lan\nweft move start web c2-lan --keep --watch")
 def start(
     vm: Annotated[str, typer.Argument(metavar="VM", help="A VM's name.", autocompletion=names("vms"))],
-    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="Where to.", autocompletion=names("endpoints"))],
-    keep: Annotated[bool, typer.Option("--keep", help="It keeps its address.")] = False,
+    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="Target LAN.", autocompletion=names("endpoints"))],
+    keep: Annotated[bool, typer.Option("--keep", help="Keep its address.")] = False,
     linger: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", min=0, help="How long the old address lives on at most. [default: by the policy]"
+            metavar="SECONDS", min=0, help="How long the old address stays at most. [default: the policy's value]"
         ),
     ] = None,
-    reason: Annotated[str, typer.Option(help="For the record.")] = "",
-    watch: Annotated[bool, typer.Option("--watch", help="Follow it to its end.")] = False,
+    reason: Annotated[str, typer.Option(help="A note for the record.")] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the move to its end.")] = False,
 ) -> None:
-    """Move a VM to another cloudlet while it runs. It stays there until its device is taken to be somewhere else than
-    now, and then follows it as ever."""
+    """Move a VM to another cloudlet while it runs. It stays there until its device settles at another place, and then
+    follows it as usual."""
     body: Row = {"vm": vm, "endpoint": endpoint, "keep": keep, "reason": reason}
     if linger is not None:
         body["linger"] = linger
@@ -83,18 +83,18 @@ def list_(
     vm: Annotated[str | None, typer.Option(help="Only of this VM.", autocompletion=names("vms"))] = None,
     cloudlet: OfCloudlet = None,
     state: Annotated[
-        str | None, typer.Option(help="Only those that are waiting, moving, undoing, done, undone.")
+        str | None, typer.Option(help="Only moves that are waiting, moving, undoing, done, undone.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of moves.")] = 20,
 ) -> None:
-    """The latest moves, and how far each is."""
+    """List the latest moves, with the step of each."""
     with Client() as api:
         rows(api.items(path("moves"), limit, vm=vm, cloudlet=cloudlet, state=state), COLUMNS, "no moves")
 
 
 @app.verb("show", "weft move show move-0a1b2c3d4e")
 def show(name: Move) -> None:
-    """One move with all of its steps: how long each took, and what was copied."""
+    """Show one move with all of its steps. Each has its duration, and the amount that it copied."""
     with Client() as api:
         move = api.get(path("moves", name))
     card(move, DETAILS)
@@ -112,7 +112,7 @@ def watch(name: Move) -> None:
 
 @app.verb("cancel", "weft move cancel move-0a1b2c3d4e")
 def cancel(name: Move) -> None:
-    """End a move as if it had never been asked for, as long as the VM runs where it was."""
+    """Cancel a move and undo it, as long as the VM runs at its source."""
     with Client() as api:
         answer = api.delete(path("moves", name))
     done(answer, f"{name} is {answer['state']}")
@@ -120,14 +120,14 @@ def cancel(name: Move) -> None:
 
 @app.verb("finish", "weft move finish move-0a1b2c3d4e")
 def finish(name: Move) -> None:
-    """Let a VM's old address go, though connections hang on it: they end. The VM can be moved again then."""
+    """Remove a VM's old address at once. Connections that use it end. The VM can then move again."""
     with Client() as api:
         answer = api.post(path("moves", name, "finish"))
     done(answer, f"{name}: {answer['vm']} is known by {answer['address']} alone")
 
 
 def print_steps(move: Row) -> None:
-    """A line for every step."""
+    """Print a line for every step."""
     lines = [
         [_name(step), toned(step["state"]), _took(step["seconds"]), *_copied(step), Prose(step["detail"] or "")]
         for step in move["steps"]
@@ -147,7 +147,7 @@ def _copied(step: Row) -> list[object]:
 
 
 def _follow(api: Client, name: str) -> None:
-    """Raises CheckFailed unless the move ends as it was meant to."""
+    """Follow a move to its end. Raises CheckFailed if it is undone."""
     move: Row = {}
     if session.json or not sys.stdout.isatty():
         told: set[str] = set()
@@ -170,7 +170,7 @@ def _follow(api: Client, name: str) -> None:
 
 
 def _lines(move: Row, told: set[str]) -> None:
-    """Steps that are over, once each."""
+    """Print each finished step once."""
     for number, step in enumerate(move["steps"]):
         key = f"{number}"
         if step["ended_at"] is not None and key not in told and step["state"] != "skipped":
@@ -180,7 +180,7 @@ def _lines(move: Row, told: set[str]) -> None:
 
 
 def _bar(api: Client, name: str) -> Row:
-    """A bar that grows with every step, and within those that copy."""
+    """Show a bar that grows with every step, and within steps that copy."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -201,7 +201,7 @@ def _bar(api: Client, name: str) -> Row:
 
 
 def _share(move: Row) -> float:
-    """How much of a move is done, roughly: every step counts the same."""
+    """Return how much of a move is done, roughly: every step counts the same."""
     if move["step"] not in STEPS:
         return 1.0 if move["state"] in ("done", "undone") else 0.9
     figures = move["figures"].get(move["step"]) or {}
@@ -210,7 +210,7 @@ def _share(move: Row) -> float:
 
 
 def print_evacuation(name: str, answer: Row) -> None:
-    """What was started, and who stays."""
+    """Print the moves that were started, and the VMs that stay."""
     if session.json:
         emit(answer)
     elif answer["moves"]:

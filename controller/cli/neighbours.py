@@ -1,4 +1,4 @@
-"""`weft neighbour`: how far cloudlets are from each other, measured."""
+"""`weft neighbour`: measured round trips between cloudlets."""
 
 import csv
 import sys
@@ -19,11 +19,11 @@ from controller.cli.session import session
 app = Noun("neighbour", "Round trips between cloudlets, and who is a place to move to.")
 
 WIDEST = 16
-"""Cloudlets that a table has columns for; more are for programs."""
+"""Maximum number of cloudlets in a table; more are for programs."""
 
 
 class Span(StrEnum):
-    """How much one line of a history stands for."""
+    """The period of one line of a history."""
 
     ROUND = "round"
     HOUR = "hour"
@@ -31,19 +31,19 @@ class Span(StrEnum):
 
 
 def ms(*keys: str) -> Any:
-    """The time below `keys`."""
+    """Return a function that gets the time below `keys`."""
     get = at(*keys)
     return lambda row: milliseconds(get(row))
 
 
 def loss(row: Row) -> str:
-    """`0 %`."""
+    """Return the loss of a row, such as `0 %`."""
     value = row.get("loss")
     return f"{100 * value:.0f} %" if isinstance(value, int | float) else "-"
 
 
 def state(row: Row) -> object:
-    """In a word."""
+    """Return the state of a neighbour as one word."""
     return toned("stale" if row.get("stale") else "possible" if row.get("possible") else "far")
 
 
@@ -73,17 +73,17 @@ BANDWIDTH = [
 ]
 OneOrAll = Annotated[
     str | None,
-    typer.Argument(metavar="[CLOUDLET]", help="Only what this one measured.", autocompletion=names("cloudlets")),
+    typer.Argument(metavar="[CLOUDLET]", help="Only measurements by this one.", autocompletion=names("cloudlets")),
 ]
 
 
 @app.verb("list", "weft neighbour list\nweft neighbour list c1\nweft neighbour list c1 --possible")
 def list_(
     cloudlet: OneOrAll = None,
-    possible: Annotated[bool, typer.Option("--possible", help="Only places to move to.")] = False,
-    stale: Annotated[bool, typer.Option("--stale", help="Only those that nothing was heard of for too long.")] = False,
+    possible: Annotated[bool, typer.Option("--possible", help="Only destinations for moves.")] = False,
+    stale: Annotated[bool, typer.Option("--stale", help="Only neighbours without a recent measurement.")] = False,
 ) -> None:
-    """What each cloudlet last measured of the others."""
+    """List the latest measurements between cloudlets."""
     with Client() as api:
         found = api.items(path("neighbours"), cloudlet=cloudlet, possible=possible or None, stale=stale or None)
         rows(found, COLUMNS, "nothing measured")
@@ -98,9 +98,9 @@ def history(
     cloudlet: Cloudlet,
     neighbour: Cloudlet,
     since: Annotated[str | None, typer.Option(metavar="TIME", help=HELP)] = None,
-    span: Annotated[Span, typer.Option(help="What a line stands for.")] = Span.ROUND,
+    span: Annotated[Span, typer.Option(help="The period of one line.")] = Span.ROUND,
 ) -> None:
-    """What one cloudlet measured of another, oldest first."""
+    """List one cloudlet's measurements of another, oldest first."""
     with Client() as api:
         found = api.items(
             path("neighbours", "history"),
@@ -117,9 +117,9 @@ def matrix(
     vcp: Annotated[
         str | None, typer.Option(help="Only the cloudlets of this pool.", autocompletion=names("vcps"))
     ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="For a spreadsheet; empty where nothing is known.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="For a spreadsheet; unknown values are empty.")] = False,
 ) -> None:
-    """Median round trips in milliseconds: a line for who measured, a column for whom."""
+    """Print median round trips in milliseconds. A line for each measuring cloudlet, a column for each measured one."""
     with Client() as api:
         found = api.get(path("neighbours", "matrix"), **({"vcp": vcp} if vcp else {}))
     known: list[str] = found["cloudlets"]
@@ -142,7 +142,7 @@ def matrix(
 
 @app.verb("bandwidth", "weft neighbour bandwidth\nweft neighbour bandwidth c1")
 def bandwidth(cloudlet: OneOrAll = None) -> None:
-    """What moves of VMs made of the bandwidth between cloudlets."""
+    """List the bandwidths between cloudlets, as moves of VMs measured them."""
     with Client() as api:
         rows(api.items(path("neighbours", "bandwidths"), cloudlet=cloudlet), BANDWIDTH, "no moves yet")
 

@@ -1,5 +1,5 @@
-"""A noun of the command line. Every command of it takes `--url`, `--output` and `--color`, and ends with a code that
-means something; the commands themselves only call, print, and raise Failure."""
+"""A noun of the command line. Each of its commands takes `--url`, `--output` and `--color`, and ends with a meaningful
+exit code. The commands themselves only call the API, print, and raise Failure."""
 
 import functools
 import inspect
@@ -19,7 +19,7 @@ Url = Annotated[
 ]
 Format = Annotated[
     Output | None,
-    typer.Option("--output", "-o", help="A table for people or JSON for programs."),
+    typer.Option("--output", "-o", help="A table for users or JSON for programs."),
 ]
 Colours = Annotated[
     Color | None,
@@ -30,14 +30,14 @@ OPTIONS = {"url": Url, "output": Format, "color": Colours}
 
 
 def set_session(url: str | None, output: Output | None, color: Color | None) -> None:
-    """Take over the options; what was said last holds."""
+    """Store the options in the session; a later value replaces an earlier one."""
     session.url = url or session.url
     session.output = output or session.output
     session.color = color or session.color
 
 
 class Noun(typer.Typer):
-    """`weft NOUN VERB`. `name` is singular. `asks`: its commands ask a controller, so that they take `--url`."""
+    """`weft NOUN VERB`. `name` is singular. `asks`: its commands call a controller, so they take `--url`."""
 
     def __init__(self, name: str, help: str, asks: bool = True) -> None:
         self._options = OPTIONS if asks else {name: one for name, one in OPTIONS.items() if name != "url"}
@@ -50,7 +50,7 @@ class Noun(typer.Typer):
         )
 
     def verb(self, name: str, example: str, **settings: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """A command. Its docstring is the help; `example` is shown below it."""
+        """Return a decorator that adds a command. Its docstring is the help; `example` is shown below it."""
         lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
 
         def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -61,7 +61,7 @@ class Noun(typer.Typer):
 
 
 def _command(function: Callable[..., None], options: Mapping[str, Any]) -> Callable[..., None]:
-    """`function` with the options of every command, and with failures turned into exit codes."""
+    """Return `function` with the options of every command, and with failures turned into exit codes."""
 
     @functools.wraps(function)
     def run(
@@ -81,7 +81,8 @@ def _command(function: Callable[..., None], options: Mapping[str, Any]) -> Calla
 
 
 def with_codes(function: Callable[..., None], *args: Any, **kwargs: Any) -> None:
-    """Call, and end with the code and the words of a Failure; a defect of ours ends in one line and code 70."""
+    """Call a function. A Failure ends the command with its code and message; a defect of weft ends it with one line and
+    code 70."""
     try:
         function(*args, **kwargs)
     except Failure as failure:
@@ -99,8 +100,8 @@ def with_codes(function: Callable[..., None], *args: Any, **kwargs: Any) -> None
 
 
 def _defect(error: Exception) -> Exception:
-    """The end of a command after a defect of ours, in one line; with WEFT_DEBUG, the error itself. What does not fit a
-    part of an answer is put down to the answer."""
+    """Return the exception that ends a command after a defect of weft, and print one line; with WEFT_DEBUG, return the
+    error itself. An error while an answer is read is blamed on the answer."""
     if os.environ.get("WEFT_DEBUG"):
         return error
     said = (f"{type(error).__name__}: {error}".splitlines() or [""])[0]

@@ -1,4 +1,4 @@
-"""What commands print: tables, records, sentences, and JSON for programs."""
+"""The output of commands: tables, records, sentences, and JSON for programs."""
 
 import json
 import re
@@ -13,16 +13,16 @@ from controller.wire.logs import visible
 
 Column = tuple[str, Get]
 CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What `json.dumps` leaves of control characters: C1, and those that change the direction of text."""
+"""Control characters that `json.dumps` does not escape: C1, and those that change the direction of text."""
 
 
 def emit(value: object) -> None:
-    """JSON for programs; what a terminal would obey is escaped, as JSON has it."""
+    """Print JSON for programs; characters that a terminal would obey are escaped in JSON's way."""
     print(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def rows(items: Iterable[Row], columns: Sequence[Column], none: str) -> None:
-    """A list of things; `none` is said when there are none."""
+    """Print a list of objects; prints `none` if there are none."""
     found = list(items)
     if session.json:
         emit(found)
@@ -33,12 +33,12 @@ def rows(items: Iterable[Row], columns: Sequence[Column], none: str) -> None:
 
 
 def table(titles: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
-    """A table, or what becomes of it where it does not fit (`layout.py`)."""
+    """Print a table, or the layout that replaces it if it does not fit (`layout.py`)."""
     terminal.show(layout.as_table(titles, [[plain(cell) for cell in line] for line in lines], terminal.room()))
 
 
 def card(thing: Row, columns: Sequence[Column]) -> None:
-    """One thing, a line per property."""
+    """Print one object, a line per property."""
     if session.json:
         emit(thing)
         return
@@ -47,12 +47,13 @@ def card(thing: Row, columns: Sequence[Column]) -> None:
 
 
 def say(*lines: str) -> None:
-    """Sentences, at once: what is followed may be read by a program. A sign that one begins with is coloured."""
+    """Print sentences at once, because a program may read a stream. A sign at the start of a line is coloured."""
     terminal.show(terminal.signed(visible(part)) for line in lines for part in line.split("\n"))
 
 
 def complain(*lines: str) -> None:
-    """Failures, on standard error: the first line with the program's name, others set in or, of a diff, as they are."""
+    """Print failures on standard error: the first line with the program's name, other lines indented, lines of a diff
+    as they are."""
     first, *more = [visible(part) for line in lines or ("",) for part in line.split("\n")]
     terminal.show(
         [(StateWord(f"{session.program}:", Tone.ALARM), " ", first), *map(terminal.differing, more)], sys.stderr
@@ -60,12 +61,12 @@ def complain(*lines: str) -> None:
 
 
 def difference(text: str) -> None:
-    """A unified diff."""
+    """Print a unified diff."""
     terminal.show(terminal.differing(visible(line)) for line in text.splitlines())
 
 
 def located(place: str, kind: str, message: str, line: str | None = None, column: int = 1) -> None:
-    """Something about a text, on standard error, as compilers do it: file:line:column, the line, and a caret."""
+    """Print a message about a text on standard error, as compilers do: file:line:column, the line, and a caret."""
     tone = Tone.WARNING if kind else Tone.ALARM
     terminal.show([(Title(place), " ", StateWord(kind, tone), message)], sys.stderr)
     if line is not None:
@@ -73,7 +74,7 @@ def located(place: str, kind: str, message: str, line: str | None = None, column
 
 
 def done(thing: object, *lines: str) -> None:
-    """The answer to a change: the document for programs, a sentence for people."""
+    """Print the answer to a change: the document for programs, sentences for users."""
     if session.json:
         emit({} if thing is None else thing)
     else:
@@ -81,13 +82,14 @@ def done(thing: object, *lines: str) -> None:
 
 
 def when(*keys: str) -> Get:
-    """The time below `keys`, as people say it."""
+    """Return a function that gets the time below `keys` in readable form."""
     get = at(*keys)
     return lambda row: relative(get(row))
 
 
 def relative(time: object, now: datetime | None = None) -> str:
-    """`12 s ago`, `in 55 min`; what is not a time (ISO 8601, or seconds since the epoch) stays as it is."""
+    """Return a time as `12 s ago` or `in 55 min`; a value that is no time (ISO 8601, or seconds since the epoch) stays
+    as it is."""
     try:
         if isinstance(time, int | float):
             moment = datetime.fromtimestamp(time, UTC)
@@ -108,7 +110,7 @@ def relative(time: object, now: datetime | None = None) -> str:
 
 
 def milliseconds(value: object) -> str:
-    """`0.42 ms`, `84 ms`, `1,204 ms`."""
+    """Return a duration such as `0.42 ms`, `84 ms` or `1,204 ms`."""
     if not isinstance(value, int | float):
         return "-"
     return f"{value:.2f} ms" if value < 10 else f"{value:,.0f} ms"

@@ -1,4 +1,4 @@
-"""`weft policy`: what the region is to be, as text: checked, tested and planned before it is applied."""
+"""`weft policy`: the region's policy as text, which is checked, tested and planned before it is applied."""
 
 import sys
 from pathlib import Path
@@ -28,23 +28,23 @@ app = Noun("policy", "The policy: check, test, plan, apply; its history, and wha
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A policy; - is standard input.")]
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Policies; - is standard input.")]
-Offline = Annotated[bool, typer.Option("--offline", help="What the text says by itself; ask no controller.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse what is only warned of.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Use the text alone; ask no controller.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")]
 AllowDisconnect = Annotated[
-    bool, typer.Option("--allow-disconnect", help="Even if devices are cut off from running VMs.")
+    bool, typer.Option("--allow-disconnect", help="Go on even if devices lose their running VMs.")
 ]
 HoldBack = Annotated[
-    bool, typer.Option("--hold-back", help="Even if endpoints are cut off until their tenants consent.")
+    bool, typer.Option("--hold-back", help="Go on even if endpoints are cut off until their tenants consent.")
 ]
 CountConsented = Annotated[
-    bool, typer.Option("--count-consented", help="Their tenants have consented to endpoints that are in force.")
+    bool, typer.Option("--count-consented", help="Count endpoints that are in force as consented to.")
 ]
 Error = dict[str, Any]
 
 
 @app.verb("check", "weft policy check policies/examples/*.yaml\nweft policy check --offline pools.yaml")
 def check(files: Files, offline: Offline = False, strict: Strict = False) -> None:
-    """Is the policy right? Its form and its tests, and, when a controller answers, whether what it names exists."""
+    """Check a policy: its form, its tests and, if a controller answers, its names."""
     results = [_check(name, offline=offline, strict=strict) for name in files]
     if session.json:
         emit(results)
@@ -76,7 +76,8 @@ def _check(name: str, *, offline: bool, strict: bool) -> dict[str, Any]:
 
 @app.verb("test", "weft policy test pools.yaml\nweft policy test --offline pools.yaml")
 def test(files: Files, offline: Offline = False) -> None:
-    """Run the tests inside: against the region as the policy would make it, or against the text alone."""
+    """Run the tests inside a policy. They run against the region as the policy would make it, or against the text
+    alone."""
     failing: list[str] = []
     results = []
     for name in files:
@@ -98,7 +99,7 @@ def test(files: Files, offline: Offline = False) -> None:
 
 @app.verb("plan", "weft policy plan pools.yaml\nweft policy plan pools.yaml --strict")
 def plan(file: File, strict: Strict = False, count_consented: CountConsented = False) -> None:
-    """What would happen if the policy were applied, and to whom. A later `apply` of it does this, or says why not."""
+    """Show the effects that the policy would have. A later `apply` of the file does exactly this, or says why not."""
     text = read(file)
     with Client() as api:
         terms: dict[str, Any] = {"strict": strict or None, "count_consented": count_consented or None}
@@ -132,10 +133,11 @@ def apply(
     hold_back: HoldBack = False,
     count_consented: CountConsented = False,
     anew: Annotated[
-        bool, typer.Option("--anew", help="Whatever was planned before, and whoever applied something since.")
+        bool, typer.Option("--anew", help="Ignore earlier plans, and policies that others have applied since.")
     ] = False,
 ) -> None:
-    """Put the policy in force: what was planned last, or nothing. Pools made over REST that it does not name stay."""
+    """Put the policy in force, exactly as last planned or not at all. Pools made over REST that it does not name
+    stay."""
     text = read(file)
     terms: dict[str, Any] = {"strict": strict or None, "allow_disconnect": allow_disconnect or None}
     terms |= {"dry_run": dry_run or None, "confirm_within": confirm_within}
@@ -147,7 +149,7 @@ def apply(
         except Refused as refused:
             if base is None or refused.problem.get("status") != 412 or "diff" in refused.problem:
                 raise
-            remember(api.url, file, None)  # that was another region, or its database was made anew
+            remember(api.url, file, None)  # the base was of another region, or the database was made anew
             answer = _apply(api, file, text, None, terms)
         if not dry_run:
             remember(api.url, file, Base(answer["etag"]))
@@ -159,7 +161,7 @@ def apply(
 
 
 def _apply(api: Client, file: str, text: str, base: Base | None, terms: dict[str, Any]) -> dict[str, Any]:
-    """Without a base, what is in force now is the base, and what applying would do now is the plan."""
+    """Apply a policy. Without a base, the policy in force now is the base, and its present effects are the plan."""
     planned, counts = base.plan_of(text) if base else None, bool(terms["count_consented"])
     if base and planned and base.counted is not None and base.counted is not counts:
         was, now = ("with", "without") if base.counted else ("without", "with")
@@ -187,7 +189,7 @@ def _print_plan(answer: dict[str, Any], text: str) -> None:
 
 
 def read(name: str) -> str:
-    """The text of a file, or of standard input."""
+    """Return the text of a file, or of standard input."""
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -197,7 +199,7 @@ def read(name: str) -> str:
 
 
 def _form(name: str, text: str) -> list[Error]:
-    """Errors of form, and tests that fail whatever the region is, found here without a controller."""
+    """Return errors of form, and tests that fail in any region. Needs no controller."""
     try:
         from controller.core.policy import PolicyInvalid, parse
         from controller.core.promises import alone, run
@@ -229,7 +231,7 @@ def _tests_offline(name: str, text: str) -> dict[str, Any]:
 def send(
     verb: str, name: str, text: str, *, api: Client | None = None, if_match: str | None = None, **options: object
 ) -> dict[str, Any]:
-    """The controller's answer; errors with a place are shown with their lines."""
+    """Return the controller's answer. Errors with a place are shown with their lines."""
     if api is None:
         with Client() as made:
             return send(verb, name, text, api=made, if_match=if_match, **options)
@@ -241,7 +243,7 @@ def send(
 
 
 def explain(refused: Refused, name: str, text: str) -> None:
-    """Raises the refusal again, in other words where it is about the text, or about what somebody else did."""
+    """Raise the refusal again. A refusal about the text, or about another operator's change, gets another message."""
     problem = refused.problem
     if diff := problem.get("diff"):
         raise Refused(problem, [f"{name}: {problem.get('detail')}", *str(diff).splitlines()]) from None
@@ -251,7 +253,8 @@ def explain(refused: Refused, name: str, text: str) -> None:
 
 
 def _positions(refused: Refused) -> list[Error]:
-    """The problem's errors; a refusal without any that have a place is not about the text, and goes on its way."""
+    """Return the problem's errors with a place. Raises the refusal again if it has none, because it is not about the
+    text."""
     errors = refused.problem.get("errors")
     found = (
         [error for error in errors if isinstance(error, dict) and "line" in error] if isinstance(errors, list) else []

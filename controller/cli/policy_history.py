@@ -1,4 +1,4 @@
-"""`weft policy`, what was: revisions, what is different between them, going back, and drift."""
+"""`weft policy`, past: revisions, the differences between them, rollback, and drift."""
 
 import sys
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ from controller.cli.policies import AllowDisconnect, CountConsented, HoldBack, S
 from controller.cli.policy_plans import print_errors, print_harm, print_steps
 from controller.cli.session import session
 
-Revision = Annotated[int, typer.Argument(metavar="REVISION", min=1, help="As `weft policy history` numbers them.")]
+Revision = Annotated[int, typer.Argument(metavar="REVISION", min=1, help="A number from `weft policy history`.")]
 InForce = Annotated[
     int | None,
-    typer.Argument(metavar="REVISION", min=1, help="As `weft policy history` numbers them. [default: in force]"),
+    typer.Argument(metavar="REVISION", min=1, help="A number from `weft policy history`. [default: in force]"),
 ]
 
 PARTS = (("create", "VCPs made"), ("delete", "VCPs deleted"), ("join", "joins"), ("leave", "leaves"))
@@ -53,15 +53,15 @@ COLUMNS = [
 
 
 @app.verb("history", "weft policy history\nweft policy history --limit 100 --output json")
-def history(limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20) -> None:
-    """What was applied, and by whom, the latest first."""
+def history(limit: Annotated[int, typer.Option(min=1, help="Maximum number of revisions.")] = 20) -> None:
+    """List the revisions of the policy, the latest first."""
     with Client() as api:
         rows(api.items(path("policy", "revisions"), limit), COLUMNS, "no policy has been applied")
 
 
 @app.verb("show", "weft policy show > pools.yaml\nweft policy show 7")
 def show(revision: InForce = None) -> None:
-    """A policy as it was written: the one in force, or an earlier one."""
+    """Print a policy as it was written: the one in force, or an earlier one."""
     with Client() as api:
         answer = api.get(path("policy") if revision is None else path("policy", "revisions", str(revision)))
     if session.json:
@@ -74,7 +74,7 @@ def show(revision: InForce = None) -> None:
 
 @app.verb("diff", "weft policy diff 7\nweft policy diff 7 9")
 def diff(before: Revision, after: InForce = None) -> None:
-    """What was changed from one revision to another."""
+    """Print the difference between two revisions."""
     with Client() as api:
         answer = api.get(path("policy", "diff"), before=before, after=after)
     if session.json:
@@ -89,7 +89,7 @@ def diff(before: Revision, after: InForce = None) -> None:
 def rollback(
     revision: Annotated[
         int | None,
-        typer.Argument(metavar="REVISION", min=1, help="[default: the last before that said something else]"),
+        typer.Argument(metavar="REVISION", min=1, help="[default: the last one with a different text]"),
     ] = None,
     dry_run: DryRun = False,
     confirm_within: ConfirmWithin = None,
@@ -98,7 +98,8 @@ def rollback(
     hold_back: HoldBack = False,
     count_consented: CountConsented = False,
 ) -> None:
-    """Apply an earlier revision anew, as a new one and through the same checks: from the one in force now, or not."""
+    """Apply an earlier revision as a new one, with the same checks. Refused if the policy in force changes
+    meanwhile."""
     terms: dict[str, Any] = {"strict": strict or None, "allow_disconnect": allow_disconnect or None}
     terms |= {"dry_run": dry_run or None, "confirm_within": confirm_within}
     terms |= {"hold_back": hold_back or None, "count_consented": count_consented or None}
@@ -121,7 +122,8 @@ def rollback(
 
 @app.verb("drift", "weft policy drift")
 def drift() -> None:
-    """What is not as the policy in force says, and what applying it anew would change. Ends with 1 if anything is."""
+    """Compare the region with the policy in force. Shows the changes that applying it again would make. Ends with 1 if
+    anything differs."""
     with Client() as api:
         answer = api.get(path("policy", "drift"))
     wrong = [*answer["trouble"], *answer["failing"]]

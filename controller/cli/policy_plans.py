@@ -1,4 +1,4 @@
-"""How plans, errors and tests of policies are shown."""
+"""The display of plans, errors and tests of policies."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,13 +10,13 @@ from controller.cli.session import session
 Json = dict[str, Any]
 
 MOST_PEERS = 20
-"""PEs that are listed, those with the most routes first."""
+"""Maximum number of PEs that are listed, those with the most routes first."""
 
 MARKS = {"passed": "✓", "failed": "✗", "wrong": "✗", "skipped": "·"}
 
 
 def print_steps(plan: Json) -> None:
-    """One line per step, with the sign that diff uses."""
+    """Print one line per step, with the sign that diff uses."""
     steps = list(_steps(plan))
     say(*(map(plain, steps) if steps else ["nothing to change"]))
     for one in plan.get("waiting") or []:
@@ -42,14 +42,14 @@ def _steps(plan: Json) -> Iterator[str]:
 
 
 def print_filters(filters: Iterable[Json]) -> None:
-    """What PEs filter otherwise than before, in numbers, and as much of it as the controller tells."""
+    """Print how many filters PEs would gain and lose, and as many of them as the controller lists."""
     for one in filters:
         say(plain(f"~ {one['endpoint']} filters {one['new']} specifications more, {one['gone']} fewer"))
         say(*(plain(f"    {line}") for line in one["specifications"]))
 
 
 def print_harm(answer: Json, text: str) -> None:
-    """Leases that another address plan would not give, and devices that would be cut off from their VMs."""
+    """Print leases that the new address plan would not give, and devices that would be cut off from their VMs."""
     for lease in answer.get("leases") or []:
         held = f"{lease['device']} ({lease['kind']}) holds {lease['address']} at {lease['endpoint']}"
         say(plain(f"! {held}: {lease['why']}"))
@@ -57,12 +57,12 @@ def print_harm(answer: Json, text: str) -> None:
 
 
 def print_unconsented(answer: Json) -> None:
-    """Endpoints that are in force, and whose tenants the policy asks from now on."""
+    """Print endpoints in force without consent, whose tenants must consent from now on."""
     say(*(plain(f"! endpoint {name}: its tenant has not consented to it") for name in answer.get("unconsented") or []))
 
 
 def print_routes(change: Json) -> None:
-    """How many routes appear and disappear at each PE, by the first route server that could be asked: all have the
+    """Print how many routes appear and disappear at each PE, from the first route server that answered: all have the
     same."""
     asked = (change.get("route_servers") or [{}])[0].get("peers") or []
     peers = sorted(asked, key=lambda peer: -(peer["announced"] + peer["withdrawn"]))
@@ -73,7 +73,7 @@ def print_routes(change: Json) -> None:
 
 
 def print_tests(tests: Iterable[Json], text: str) -> None:
-    """A line for each, and the place of those that do not hold."""
+    """Print a line for each test, and the place of each that fails."""
     refusing = [test for test in tests if test["outcome"] in ("failed", "wrong")]
     for test in tests:
         said = f"test '{test['name']}' {test['outcome']}" if test in refusing else test["said"]["message"]
@@ -82,7 +82,7 @@ def print_tests(tests: Iterable[Json], text: str) -> None:
 
 
 def print_errors(errors: Iterable[Json], text: str, kind: str = "") -> None:
-    """As compilers do it: file:line:column, the line, and a caret."""
+    """Print errors as compilers do: file:line:column, the line, and a caret."""
     lines = text.splitlines()
     if session.json:
         return

@@ -1,4 +1,4 @@
-"""`weft move predict` and `weft move decisions`: what a move would take, and what was decided on such figures."""
+"""`weft move predict` and `weft move decisions`: the estimate of a move, and the decisions based on such estimates."""
 
 from typing import Annotated, Any
 
@@ -46,7 +46,8 @@ COLUMNS = [
 
 @app.verb("predict", "weft move predict web c2-lan\nweft move predict web c2-lan --output json")
 def predict(vm: Vm, endpoint: Endpoint) -> None:
-    """What a move would take, by which figures, how sure that is, and what would be decided. Nothing is done."""
+    """Predict a move. Shows the figures behind it, their precision, and the decision that would follow. Changes
+    nothing."""
     with Client() as api:
         found = api.get(path("moves", "prediction"), vm=vm, endpoint=endpoint)
     if session.json:
@@ -62,9 +63,9 @@ def predict(vm: Vm, endpoint: Endpoint) -> None:
 @app.verb("decisions", "weft move decisions\nweft move decisions --vm web --limit 5")
 def decisions(
     vm: Annotated[str | None, typer.Option(help="Only of this VM.", autocompletion=names("vms"))] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of decisions.")] = 20,
 ) -> None:
-    """What was decided when devices were seen elsewhere, and why; the latest first."""
+    """List decisions after devices were seen elsewhere, with their reasons. The latest come first."""
     with Client() as api:
         rows(api.items(path("decisions"), limit, vm=vm), COLUMNS, "no decisions yet")
 

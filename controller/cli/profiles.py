@@ -1,4 +1,4 @@
-"""`weft profile`: what past moves took."""
+"""`weft profile`: the measured values of past moves."""
 
 from typing import Annotated
 
@@ -42,10 +42,10 @@ COLUMNS = [
 @app.verb("list", "weft profile list\nweft profile list --image debian --limit 10")
 def list_(
     vm: Annotated[str | None, typer.Option(help="Only of this VM.", autocompletion=names("vms"))] = None,
-    image: Annotated[str | None, typer.Option(help="Only of machines of this image.")] = None,
+    image: Annotated[str | None, typer.Option(help="Only of VMs with this image.")] = None,
     cloudlet: OfCloudlet = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of moves.")] = 100,
 ) -> None:
-    """Past moves, the latest first; of a cloudlet, those from and to it."""
+    """List past moves, the latest first; of a cloudlet, those from and to it."""
     with Client() as api:
         rows(api.items(path("profiles"), limit, vm=vm, image=image, cloudlet=cloudlet), COLUMNS, "no moves yet")

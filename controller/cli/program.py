@@ -1,4 +1,4 @@
-"""A program of commands: from its arguments to its exit code, whatever becomes of its output."""
+"""A program of commands: from its arguments to its exit code, even if its output cannot be written."""
 
 import io
 import os
@@ -14,7 +14,7 @@ from controller.cli.session import session
 
 
 def run_program(app: Noun, name: str, arguments: Sequence[str]) -> int:
-    """Run one command of a program; the exit code."""
+    """Run one command of a program, and return the exit code."""
     session.program = name
     out, err = sys.stdout, sys.stderr = [_writable(stream) for stream in (sys.stdout, sys.stderr)]
     if any("\udc80" <= character <= "\udcff" for word in arguments for character in word):
@@ -33,29 +33,29 @@ def run_program(app: Noun, name: str, arguments: Sequence[str]) -> int:
         code = UNTOLD
     else:
         code = 0
-    if (sys.stdout, sys.stderr) != (out, err):  # typer found that nobody reads
+    if (sys.stdout, sys.stderr) != (out, err):  # typer found that the reader has gone
         (sys.stdout, sys.stderr), code = (out, err), UNHEARD
     return _flushed(code)
 
 
 def _writable(stream: TextIO | None) -> TextIO:
-    """A stream that takes any text: one that is closed takes it, too, and forgets it."""
+    """Return a stream that accepts any text; for a closed one, a stream that discards it."""
     if stream is None:
         return Path(os.devnull).open("w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="backslashreplace")  # ✓ where the locale has no such sign
+        stream.reconfigure(errors="backslashreplace")  # for example ✓ in a locale without it
     return stream
 
 
 def _flushed(code: int) -> int:
-    """The exit code, after what is left to write is written."""
+    """Return the exit code, after writing the rest of the output."""
     try:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
         code = UNHEARD
     except OSError as error:
-        if code != UNTOLD:  # else that was said: some releases of Python try again what could not be written
+        if code != UNTOLD:  # else it was said: some releases of Python repeat the failed write
             complain(untold(error))
         code = UNTOLD
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

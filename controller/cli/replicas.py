@@ -20,6 +20,6 @@ COLUMNS = [
 
 @app.verb("list", "weft replica list\nweft replica list --output json")
 def list_() -> None:
-    """All of them, as the one that answers knows them."""
+    """List the replicas, as the one that answers knows them."""
     with Client() as api:
         rows(api.items(path("replicas")), COLUMNS, "no replicas")

@@ -1,4 +1,4 @@
-"""`weft reservation`: pairs kept for devices that are about to come."""
+"""`weft reservation`: pairs reserved for devices that are expected."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ app = Noun("reservation", "Pairs that are kept for devices about to come.")
 
 
 def _effect(row: Row) -> object:
-    """What is to be known of a reservation of the policy's that has no effect yet."""
+    """Return a note about a policy's reservation that has no effect yet."""
     return None if row.get("in_force", True) else Prose(f"has {row['has']} until its leases end")
 
 
@@ -30,12 +30,12 @@ COLUMNS = [
     ("UNTIL", when("held_until")),
     ("EFFECT", _effect),
 ]
-Seconds = Annotated[int, typer.Option(metavar="SECONDS", min=1, max=30 * 86400, help="For how long from now on.")]
+Seconds = Annotated[int, typer.Option(metavar="SECONDS", min=1, max=30 * 86400, help="Duration from now on.")]
 
 
 @app.verb("list", "weft reservation list\nweft reservation list --endpoint c2-lan")
 def list_(endpoint: OfEndpoint = None) -> None:
-    """Which pairs are kept, for whom, and until when; then those that the policy keeps for good."""
+    """List reserved pairs, with their devices and their ends. The policy's permanent reservations follow."""
     with Client() as api:
         kept = [{**row, "by": "operator"} for row in api.items(path("reservations"), endpoint=endpoint)]
         kept += [{**row, "by": "policy"} for row in api.items(path("reservations", "policy"), endpoint=endpoint)]
@@ -44,7 +44,7 @@ def list_(endpoint: OfEndpoint = None) -> None:
 
 @app.verb("add", "weft reservation add c2-lan ana --seconds 600")
 def add(endpoint: Endpoint, device: Device, seconds: Seconds = 900) -> None:
-    """Keep a device's pair at a LAN before it is there; repeating it moves the end."""
+    """Reserve a device's pair at a LAN before the device arrives. Repeating the command moves the end."""
     with Client() as api:
         answer = api.post(path("reservations"), {"endpoint": endpoint, "device": device, "seconds": seconds})
         until = relative(answer.get("held_until"))
@@ -53,6 +53,6 @@ def add(endpoint: Endpoint, device: Device, seconds: Seconds = 900) -> None:
 
 @app.verb("remove", "weft reservation remove 17")
 def remove(id: Annotated[str, typer.Argument(metavar="ID", help="As `weft reservation list` shows it.")]) -> None:
-    """Keep it no longer; leases on the pair go on."""
+    """End a reservation. Leases on the pair continue."""
     with Client() as api:
         done(api.delete(path("reservations", id)), f"reservation {id} is given up")

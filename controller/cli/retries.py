@@ -1,7 +1,8 @@
-"""Requests that the controller asks to send again later. The only file that imports tenacity, and only when needed.
+"""Retries of requests that the controller asks to send again later. The only file that imports tenacity, and only when
+needed.
 
-A request that reads is sent again after 429 and 503, any other after 429 alone, which is answered before anything is
-done."""
+A reading request is sent again after 429 and 503, any other only after 429, which is answered before any work
+begins."""
 
 from collections.abc import Callable
 from itertools import chain, repeat
@@ -10,11 +11,11 @@ import httpx
 
 ATTEMPTS = 4
 LONGEST = 10
-"""Seconds. A controller that asks for more patience is told of."""
+"""Maximum seconds of a wait. If the controller asks for a longer one, the user is told."""
 
 
 def seconds(response: httpx.Response) -> int | None:
-    """How long the controller asks to wait before the request is sent again; None if it is not to be."""
+    """Return the seconds to wait before the request is sent again; None if it must not be."""
     later = (429, 503) if response.request.method == "GET" else (429,)
     asked = response.headers.get("Retry-After", "")
     if response.status_code not in later or not asked.isdecimal() or int(asked) > LONGEST:
@@ -23,7 +24,7 @@ def seconds(response: httpx.Response) -> int | None:
 
 
 def sent(send: Callable[[], httpx.Response]) -> httpx.Response:
-    """The answer to a request, after at most ATTEMPTS. Raises httpx.HTTPError."""
+    """Return the answer to a request, after at most ATTEMPTS. Raises httpx.HTTPError."""
     first = send()
     if seconds(first) is None:
         return first

@@ -23,7 +23,7 @@ STATION_KEYS = [at("address"), state("state"), *map(at, ("messages", "backlog", 
 
 
 def show_route_servers() -> bool:
-    """Prints them; whether all are reachable and in step, with all their sessions up."""
+    """Print the route servers. Returns whether all are reachable and in step, with all their sessions up."""
     with Client() as api:
         found = list(api.items(path("route-servers")))
     if session.json:

@@ -1,4 +1,4 @@
-"""`weft route`: the route servers' tables, and why a route went where it went."""
+"""`weft route`: the route servers' tables, and the reasons for each route's way."""
 
 import json
 from enum import StrEnum
@@ -21,7 +21,7 @@ app = Noun("route", "The looking glass: route tables of the route servers.")
 
 
 class Table(StrEnum):
-    """Where to look: what PEs announced, what of it is kept back, or accepted in pools, and what was sent."""
+    """A table: routes that PEs announced, those in quarantine, those accepted in pools, or those that were sent."""
 
     ADJ_IN = "adj-in"
     QUARANTINE = "quarantine"
@@ -30,7 +30,7 @@ class Table(StrEnum):
 
 
 class Family(StrEnum):
-    """Address families, as network engineers write them."""
+    """Address families in the usual notation."""
 
     VPLS = "l2vpn-vpls"
     EVPN = "l2vpn-evpn"
@@ -43,7 +43,7 @@ class Family(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a route is in quarantine."""
+    """Reasons for a route's quarantine."""
 
     UNKNOWN_RT = "unknown-rt"
     FOREIGN_RT = "foreign-rt"
@@ -68,7 +68,7 @@ class Reason(StrEnum):
 
 
 def _label(row: Row) -> object:
-    """The MPLS label or label block, or the VNI, of a route."""
+    """Return the MPLS label or label block, or the VNI, of a route."""
     details = row.get("details") or {}
     if "label_base" in details:
         return f"{details['label_base']}-{details['label_base'] + max(details['size'], 1) - 1}"
@@ -96,7 +96,7 @@ COLUMNS = {
 }
 
 
-OfServer = Annotated[str | None, typer.Option("--route-server", help="Only of this one.")]
+OfServer = Annotated[str | None, typer.Option("--route-server", help="Only of this route server.")]
 OfPeer = Annotated[str | None, typer.Option("--peer", help="Only of this PE.", autocompletion=names("cloudlets"))]
 OfVcp = Annotated[str | None, typer.Option("--vcp", help="Only of members of this pool.", autocompletion=names("vcps"))]
 Prefix = Annotated[str | None, typer.Option(help="Only within this prefix, as in 10.1.0.0/16.")]
@@ -116,7 +116,7 @@ DIFFERENCES = [
 
 @app.verb("list", "weft route list\nweft route list --table adj-out --peer c5\nweft route list --table quarantine")
 def list_(
-    table: Annotated[Table, typer.Option(help="Announced, kept back, accepted in pools, or sent.")] = Table.ADJ_IN,
+    table: Annotated[Table, typer.Option(help="Announced, in quarantine, in pools, or sent.")] = Table.ADJ_IN,
     route_server: OfServer = None,
     peer: OfPeer = None,
     endpoint: OfEndpoint = None,
@@ -125,10 +125,10 @@ def list_(
     mac: Mac = None,
     family: OfFamily = None,
     rt: Rt = None,
-    reason: Annotated[Reason | None, typer.Option(help="Only kept back for this: with --table quarantine.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 1000,
+    reason: Annotated[Reason | None, typer.Option(help="Only for this reason: with --table quarantine.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum routes.")] = 1000,
 ) -> None:
-    """Routes as the route servers have them."""
+    """List routes as the route servers have them."""
     asked = {"table": table, "route_server": route_server, "peer": peer, "endpoint": endpoint}
     asked |= {"vcp": vcp, "prefix": prefix, "mac": mac}
     with Client() as api:
@@ -140,7 +140,7 @@ def list_(
 
 
 def _listed(api: Client, limit: int, **asked: object) -> dict[str, Any]:
-    """The first `limit` routes, page by page, as one page."""
+    """Return the first `limit` routes, page by page, as one page."""
     items: list[dict[str, Any]] = []
     unreachable: dict[str, None] = {}
     cursor = None
@@ -155,11 +155,11 @@ def _listed(api: Client, limit: int, **asked: object) -> dict[str, Any]:
 
 @app.verb("explain", "weft route explain c1-lan c5-lan\nweft route explain c1-lan c5-lan --nlri 65000:1:1:1")
 def explain(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="Whose route.", autocompletion=names("endpoints"))],
-    target: Annotated[str, typer.Argument(metavar="TO", help="Who gets it.", autocompletion=names("endpoints"))],
-    nlri: Annotated[str | None, typer.Option(help="Only this one, as `weft route list` shows it.")] = None,
+    source: Annotated[str, typer.Argument(metavar="FROM", help="The announcer.", autocompletion=names("endpoints"))],
+    target: Annotated[str, typer.Argument(metavar="TO", help="The receiver.", autocompletion=names("endpoints"))],
+    nlri: Annotated[str | None, typer.Option(help="Only this route, as in `weft route list`.")] = None,
 ) -> None:
-    """Why did (or didn't) a route of FROM reach TO? The chain of what happened to it, at each route server."""
+    """Explain why a route of FROM did or did not reach TO. Shows the steps of the route at each route server."""
     with Client() as api:
         answer = api.get(path("routes", "explain"), **{"from": source, "to": target}, nlri=nlri)
     if session.json:
@@ -176,20 +176,20 @@ def explain(
 )
 def diff(
     peer: Annotated[
-        str | None, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))
+        str | None, typer.Argument(metavar="PEER", help="The PE.", autocompletion=names("cloudlets"))
     ] = None,
     earlier: Annotated[
-        int | None, typer.Option("--from", metavar="GENERATION", min=0, help="What the other one is compared with.")
+        int | None, typer.Option("--from", metavar="GENERATION", min=0, help="The earlier of the two generations.")
     ] = None,
-    later: Annotated[int | None, typer.Option("--to", metavar="GENERATION", min=0, help="The other one.")] = None,
-    last: Annotated[bool, typer.Option("--last", help="The latest change, with what was before.")] = False,
+    later: Annotated[int | None, typer.Option("--to", metavar="GENERATION", min=0, help="The later one.")] = None,
+    last: Annotated[bool, typer.Option("--last", help="The latest change and the one before.")] = False,
     route_server: OfServer = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many routes, of generations.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum routes, for generations.")] = 1000,
 ) -> None:
-    """What PEER was sent, against what the pools and the announcements say. Exit code 1 if they differ.
+    """Compare the routes sent to PEER with those that it should have. Ends with 1 if they differ.
 
-    Or one generation against another: what is different in the pools, and what that means for the routes that are
-    announced now, at all PEs or at PEER. --last shows what the latest change did."""
+    Or compare two generations: the differences in the pools, and their effect on the routes that are announced now, at
+    all PEs or at PEER. --last compares the latest change."""
     if last and (earlier is not None or later is not None):
         raise WrongUsage("--last is a --from and a --to: give either")
     if (earlier is None) != (later is None) or (peer is None and earlier is None and not last):
@@ -227,7 +227,7 @@ def diff(
 
 
 def _total(server: dict[str, Any], name: str) -> int:
-    """How many there are in all: a route server of an older release lists them without saying so."""
+    """Return the total number. A route server of an older release lists all without a total."""
     return int((server.get("counts") or {}).get(name, len(server.get(name) or [])))
 
 
@@ -242,7 +242,7 @@ def watch(
     family: OfFamily = None,
     rt: Rt = None,
 ) -> None:
-    """Routes as they are announced, sent and withdrawn, until Ctrl-C. With JSON, one document a line.
+    """Print routes as they are announced, sent and withdrawn, until Ctrl-C. With JSON, one document a line.
 
     A route server that restarts is lost, and watched again when it is back."""
     asked = {"route_server": route_server, "peer": peer, "endpoint": endpoint, "vcp": vcp}
@@ -280,11 +280,11 @@ def _unreachable(answer: dict[str, Any]) -> None:
 @app.verb("held", "weft route held\nweft route held c5")
 def held(
     peer: Annotated[
-        str | None, typer.Argument(metavar="PEER", help="From which PE.", autocompletion=names("cloudlets"))
+        str | None, typer.Argument(metavar="PEER", help="The PE.", autocompletion=names("cloudlets"))
     ] = None,
     route_server: OfServer = None,
 ) -> None:
-    """Routes that are held back from a PE alone, since it ended its session for them."""
+    """List routes held back from a PE, because it ended its session over them."""
     from controller.cli.held import show_held
 
     _unreachable({"unreachable": show_held(peer, route_server)})
@@ -292,12 +292,12 @@ def held(
 
 @app.verb("release", "weft route release c5\nweft route release c5 65000:1:1:1")
 def release(
-    peer: Annotated[str, typer.Argument(metavar="PEER", help="Which PE.", autocompletion=names("cloudlets"))],
+    peer: Annotated[str, typer.Argument(metavar="PEER", help="The PE.", autocompletion=names("cloudlets"))],
     nlri: Annotated[
-        str | None, typer.Argument(metavar="ROUTE", help="Only this one, as `weft route held` shows it.")
+        str | None, typer.Argument(metavar="ROUTE", help="Only this route, as `weft route held` shows it.")
     ] = None,
 ) -> None:
-    """Sends PEER again what is held back from it: after it was repaired, say."""
+    """Send PEER the routes again that are held back from it, for example after its repair."""
     from controller.cli import held as holding
 
     _unreachable({"unreachable": holding.release(peer, nlri)})
@@ -305,7 +305,7 @@ def release(
 
 @app.verb("servers", "weft route servers")
 def servers() -> None:
-    """The route servers: reachable, at which generation, with which BGP sessions."""
+    """List the route servers, with their state, generation and BGP sessions."""
     from controller.cli.route_servers import show_route_servers
 
     if not show_route_servers():
@@ -314,8 +314,8 @@ def servers() -> None:
 
 @app.verb("overtake", "weft route overtake")
 def overtake() -> None:
-    """Puts the database in force though route servers are ahead of it: it was put back from an older copy, and what
-    `weft route servers` names as given back is meant to be."""
+    """Put the database in force although route servers are ahead of it. Use it after restoring an older copy, if the
+    access that `weft route servers` names as given back is intended."""
     with Client() as api:
         answer = api.post(path("route-servers", "overtake"))
     if session.json:

@@ -1,18 +1,18 @@
-"""What holds for one run of `weft`: where the controller is, and for whom to print."""
+"""The settings of one run of `weft`: the controller's URL, and the form of the output."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Output(StrEnum):
-    """`table` for people, `json` for programs."""
+    """`table` for users, `json` for programs."""
 
     TABLE = "table"
     JSON = "json"
 
 
 class Color(StrEnum):
-    """Colours: as the terminal and its environment are, or in any case, or not at all."""
+    """Colours: depending on the terminal and its environment, always, or never."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -21,19 +21,20 @@ class Color(StrEnum):
 
 @dataclass
 class Session:
-    """Set by the options before a command runs; options after the command win over those before it."""
+    """The settings of a run, set by the options before a command runs. Options after the command replace those before
+    it."""
 
     url: str | None = None
     output: Output = Output.TABLE
     color: Color = Color.AUTO
     program: str = "weft"
-    """How the program is called that runs."""
+    """The name of the running program."""
     source: str = ""
-    """Whose answer is being worked on; empty before there is one."""
+    """The source of the answer in work; empty before there is one."""
 
     @property
     def json(self) -> bool:
-        """Whether a program reads what is printed."""
+        """Whether a program reads the output."""
         return self.output is Output.JSON
 
 
@@ -41,5 +42,5 @@ session = Session()
 
 
 def begin() -> None:
-    """Forget what an earlier run set."""
+    """Forget the settings of an earlier run."""
     session.url, session.output, session.color, session.source = None, Output.TABLE, Color.AUTO, ""

@@ -1,4 +1,4 @@
-"""`weft sighting`: where devices are taken to be, and where they were last seen."""
+"""`weft sighting`: the places of devices, and where they were last seen."""
 
 from typing import Annotated
 
@@ -30,10 +30,10 @@ def list_(
     device: Annotated[str | None, typer.Option(help="Only of this device.", autocompletion=names("devices"))] = None,
     settled: Annotated[
         bool | None,
-        typer.Option("--settled/--unsettled", help="Only those that are, or are not, where they were seen."),
+        typer.Option("--settled/--unsettled", help="Only devices that are, or are not, where they were seen."),
     ] = None,
 ) -> None:
-    """One of each device that was ever seen."""
+    """List the place of each device that was ever seen."""
     with Client() as api:
         items = api.items(path("sightings"), endpoint=endpoint, device=device, settled=settled)
         rows(items, [("DEVICE", at("device")), *PLACE], "no sightings")

@@ -1,4 +1,4 @@
-"""Sizes of memory and disks, as people write them."""
+"""Sizes of memory and disks in readable form."""
 
 import re
 
@@ -7,7 +7,8 @@ from controller.wire.sizes import UNITS
 
 
 def in_bytes(option: str, text: str) -> int:
-    """`512M` or `4G`, in powers of 1024. Raises WrongUsage, which names the option."""
+    """Return the bytes of a size such as `512M` or `4G`, in powers of 1024. Raises WrongUsage, which names the
+    option."""
     found = re.fullmatch(r"(\d{1,15})\s*([KMGT])(?:iB)?", text.strip(), re.IGNORECASE)
     if found is None:
         raise WrongUsage(f"{option} {text!r}: a size has a unit (K, M, G, T), as in 512M or 4G")
@@ -15,7 +16,7 @@ def in_bytes(option: str, text: str) -> int:
 
 
 def size(value: object) -> str:
-    """`512 MiB`, `1.5 GiB`."""
+    """Return a size such as `512 MiB` or `1.5 GiB`."""
     if not isinstance(value, int | float):
         return "-"
     for unit, power in reversed(UNITS.items()):
@@ -25,12 +26,12 @@ def size(value: object) -> str:
 
 
 def mbits(value: object) -> str:
-    """Bits per second as `94.1` Mbit/s."""
+    """Return bits per second as Mbit/s, such as `94.1`."""
     return f"{value / 1e6:,.1f}" if isinstance(value, int | float) else "-"
 
 
 def seconds(value: object) -> str:
-    """`0.42 s`, `84 s`."""
+    """Return a duration such as `0.42 s` or `84 s`."""
     if not isinstance(value, int | float):
         return "-"
     return f"{value:.2f} s" if value < 10 else f"{value:,.0f} s"

@@ -1,4 +1,4 @@
-"""Where the `weft` command starts. Loading it takes a while, and Ctrl-C is as quiet then as later."""
+"""The start of the `weft` command. Loading it takes a while, and Ctrl-C must be as quiet then as later."""
 
 import signal
 

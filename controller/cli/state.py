@@ -6,5 +6,5 @@ from platformdirs import user_state_path
 
 
 def state_file(name: str) -> Path:
-    """The path of a file below XDG_STATE_HOME (~/.local/state); neither it nor its folder need exist."""
+    """Return the path of a file below XDG_STATE_HOME (~/.local/state). The file and its folder need not exist."""
     return user_state_path("weft") / name

@@ -1,5 +1,5 @@
-"""The terminal that `weft` prints to, if it is one: how wide it is, and whether it shows colours. With the bar of
-`moves.py` all that imports Rich, which takes its time, so that only what needs it does."""
+"""The terminal that `weft` prints to, if any: its width, and whether it shows colours. Apart from the bar of
+`moves.py`, only this file imports Rich, and only when needed, because loading it takes time."""
 
 import re
 import shutil
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 COLOURS = {Tone.GOOD: "green", Tone.WARNING: "yellow", Tone.ALARM: "bold red"}
 SIGNED = re.compile("( *)([✓✗·+~!-]) ")
-"""The beginning of a line that says by a sign how something is, or what becomes of it."""
+"""The beginning of a line with a sign."""
 
 
 def room() -> int | None:
-    """Columns of the terminal; None where there is none: what is piped is as wide as it is."""
+    """Return the columns of the terminal; None without a terminal, because piped output has no width limit."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def width_of(text: str) -> int:
-    """Columns that a text takes."""
+    """Return the columns that a text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -33,7 +33,8 @@ def width_of(text: str) -> int:
 
 
 def console(stream: TextIO) -> "Console | None":
-    """Where to paint; None where colours are not wanted: `--color`, else no terminal, NO_COLOR, or TERM=dumb."""
+    """Return the console for colours; None if colours are not wanted: `--color`, else no terminal, NO_COLOR, or
+    TERM=dumb."""
     if session.color is Color.NEVER or (session.color is Color.AUTO and not stream.isatty()):
         return None
     from rich.console import Console as Painter
@@ -45,7 +46,7 @@ def console(stream: TextIO) -> "Console | None":
 
 
 def show(lines: Iterable[Sequence[str]], stream: TextIO | None = None) -> None:
-    """Print lines of cells at once: what is followed may be read by a program."""
+    """Print lines of cells at once, because a program may read a stream."""
     to = stream or sys.stdout
     painter = console(to)
     if painter is None:
@@ -53,7 +54,7 @@ def show(lines: Iterable[Sequence[str]], stream: TextIO | None = None) -> None:
     else:
         from rich.text import Text
 
-        with painter.capture() as painted:  # it would take a reader that is gone for its own affair
+        with painter.capture() as painted:  # Rich would handle a broken pipe itself
             for line in lines:
                 painter.print(Text.assemble(*((cell, _style(cell)) for cell in line)), soft_wrap=True)
         to.write(painted.get())
@@ -61,13 +62,13 @@ def show(lines: Iterable[Sequence[str]], stream: TextIO | None = None) -> None:
 
 
 def signed(line: str) -> list[str]:
-    """A sentence, with the sign that it begins with in its colour."""
+    """Return a sentence with its leading sign in colour."""
     found = SIGNED.match(line)
     return [line] if found is None else [found[1], toned(found[2]), line[found.end(2) :]]
 
 
 def differing(line: str) -> list[str]:
-    """A line of a unified diff."""
+    """Return a line of a unified diff."""
     if line.startswith(("+++", "---", "@@")):
         return [Title(line)]
     return [StateWord(line, toned(line[:1]).tone)] if line[:1] in ("+", "-") else [line]

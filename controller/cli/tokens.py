@@ -1,4 +1,4 @@
-"""`weft token`: what people and programs call the controller with."""
+"""`weft token`: the API tokens of users and programs."""
 
 import os
 from pathlib import Path
@@ -24,13 +24,13 @@ COLUMNS = [
     ("EXPIRES", when("expires_at")),
     ("REVOKED", when("revoked_at")),
 ]
-Days = Annotated[int, typer.Option(metavar="DAYS", min=1, max=366, help="How long it is good for.")]
-To = Annotated[Path | None, typer.Option(metavar="FILE", help="A new file for the secret, readable for you alone.")]
+Days = Annotated[int, typer.Option(metavar="DAYS", min=1, max=366, help="Days until it expires.")]
+To = Annotated[Path | None, typer.Option(metavar="FILE", help="A new file for the secret, readable only by you.")]
 
 
 @app.verb("list", "weft token list")
 def list_() -> None:
-    """Which tokens there are and were, and what they may do."""
+    """List present and past tokens, with the role of each."""
     with Client() as api:
         rows(api.items(path("tokens")), COLUMNS, "no tokens")
 
@@ -42,8 +42,8 @@ def list_() -> None:
 )
 def add(
     name: NewName,
-    role: Annotated[Role, typer.Option(help="What it may do (docs/operate/access.md).")],
-    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Whose it is, for the role `tenant`.")] = None,
+    role: Annotated[Role, typer.Option(help="Its permissions (docs/operate/access.md).")],
+    tenant: Annotated[str | None, typer.Option(metavar="NAME", help="Its tenant, for the role `tenant`.")] = None,
     days: Days = 30,
     to: To = None,
 ) -> None:
@@ -69,7 +69,7 @@ def add(
 
 @app.verb("revoke", "weft token revoke dashboard")
 def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="As `weft token list` shows it.")]) -> None:
-    """End it: from now on it lets nobody in."""
+    """Revoke a token. It authenticates nobody from now on."""
     with Client() as api:
         done(api.delete(path("tokens", name)), f"token {name} is revoked")
 

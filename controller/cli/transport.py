@@ -1,5 +1,5 @@
-"""How a command reaches the controller: on a unix socket, over TLS, or as httpx does by itself. With `client.py`,
-`retries.py` and `grants.py` the only files that import httpx."""
+"""The way of a command to the controller: over a unix socket, over TLS, or httpx's default. Only this file,
+`client.py`, `retries.py` and `grants.py` import httpx."""
 
 import os
 import ssl
@@ -10,29 +10,30 @@ import httpx
 from controller.cli.failures import WrongUsage
 
 ROOT = "WEFT_ROOT_FILE"
-"""The region's root (`weft certificate authority`): an https:// URL is then its controller's, and nobody else's."""
+"""The file of the region's root (`weft certificate authority`). With it, an https:// URL must be the region's
+controller."""
 
 
 def transport(url: str) -> httpx.BaseTransport | None:
-    """None: as httpx does by itself. Raises WrongUsage if the root cannot be used."""
+    """Return the transport for a URL; None means httpx's default. Raises WrongUsage if the root cannot be used."""
     parts = urlsplit(url)
     if parts.scheme == "unix":
-        return httpx.HTTPTransport(uds=parts.path, verify=False)  # no TLS there, and no 60 ms for authorities
+        return httpx.HTTPTransport(uds=parts.path, verify=False)  # no TLS here, so no 60 ms to load authorities
     if parts.scheme == "https" and (file := os.environ.get(ROOT)):
         return _Controller(verify=_trusting(file), trust_env=False)
     return None
 
 
 def believes(url: str) -> bool:
-    """Whether httpx's own environment counts there: proxies, and whom else to trust."""
+    """Return whether httpx's own environment applies: proxies, and further trusted authorities."""
     return urlsplit(url).scheme == "https" and not os.environ.get(ROOT)
 
 
 class _Controller(httpx.HTTPTransport):
-    """The certificate is the controller's, whatever its address is (docs/operate/identity.md)."""
+    """Expects the controller's name in the certificate, whatever the address is (docs/operate/identity.md)."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        from controller.wire.certificates import CONTROLLER  # takes its time to load, and few need it
+        from controller.wire.certificates import CONTROLLER  # takes time to load, and few commands need it
 
         request.extensions["sni_hostname"] = CONTROLLER
         return super().handle_request(request)

@@ -1,4 +1,4 @@
-"""`weft tunnel`: what is encrypted between cloudlets, and what is missing."""
+"""`weft tunnel`: encrypted tunnels between cloudlets, and missing ones."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -18,7 +18,7 @@ app = Noun("tunnel", "Encrypted tunnels between cloudlets, as each end last said
 
 
 class Condition(StrEnum):
-    """Of a tunnel."""
+    """The condition of a tunnel."""
 
     UP = "up"
     CONNECTING = "connecting"
@@ -26,19 +26,19 @@ class Condition(StrEnum):
 
 
 def amount(key: str) -> Callable[[Row], object]:
-    """The octets below `key`, as people say them."""
+    """Return a function that gets the octets below `key` in readable form."""
     get = at(key)
     return lambda row: size(get(row))
 
 
 def state(row: Row) -> object:
-    """In a word; one that is missing for too long is shouted."""
+    """Return the state as one word; in capitals if the tunnel has been missing for too long."""
     text = str(row.get("state"))
     return StateWord(text.upper(), Tone.ALARM) if row.get("alarm") else toned(text)
 
 
 def dropped(row: Row) -> str:
-    """Packets in the clear: that were to leave, and that came."""
+    """Return the dropped packets in the clear: those that were to leave, and those that came in."""
     return f"{row.get('dropped_out')} out, {row.get('dropped_in')} in"
 
 
@@ -78,12 +78,12 @@ CARD = [
 def list_(
     cloudlet: Annotated[
         str | None,
-        typer.Argument(metavar="[CLOUDLET]", help="Only what this one says.", autocompletion=names("cloudlets")),
+        typer.Argument(metavar="[CLOUDLET]", help="Only reports of this one.", autocompletion=names("cloudlets")),
     ] = None,
-    state: Annotated[Condition | None, typer.Option(help="Only those in this state.")] = None,
-    alarm: Annotated[bool, typer.Option("--alarm", help="Only those that are missing for too long.")] = False,
+    state: Annotated[Condition | None, typer.Option(help="Only tunnels in this state.")] = None,
+    alarm: Annotated[bool, typer.Option("--alarm", help="Only tunnels missing for too long.")] = False,
 ) -> None:
-    """All tunnels, each end's word on its own line."""
+    """List all tunnels. Each end's report has its own line."""
     with Client() as api:
         found = api.items(path("tunnels"), cloudlet=cloudlet, state=state and state.value, alarm=alarm or None)
         rows(found, COLUMNS, "no tunnels")
@@ -91,6 +91,6 @@ def list_(
 
 @app.verb("show", "weft tunnel show c1 c2")
 def show(cloudlet: Cloudlet, peer: Cloudlet) -> None:
-    """The tunnel between two cloudlets, as the first one says."""
+    """Show the tunnel between two cloudlets, as the first one reports it."""
     with Client() as api:
         card(api.get(path("tunnels", cloudlet, peer)), CARD)

@@ -1,4 +1,4 @@
-"""`weft vcp`: pools and who is in them."""
+"""`weft vcp`: pools and their members."""
 
 from typing import Annotated
 
@@ -25,14 +25,14 @@ COLUMNS = [
 
 @app.verb("list", "weft vcp list")
 def list_() -> None:
-    """The pools and their members."""
+    """List the pools and their members."""
     with Client() as api:
         rows(api.items(path("vcps")), COLUMNS, "no VCPs: `weft vcp add` or `weft policy apply` makes them")
 
 
 @app.verb("show", "weft vcp show blue")
 def show(name: Vcp) -> None:
-    """One pool."""
+    """Show one pool."""
     with Client() as api:
         card(api.get(path("vcps", name)), COLUMNS)
 
@@ -40,8 +40,8 @@ def show(name: Vcp) -> None:
 @app.verb("add", "weft vcp add blue\nweft vcp add green --flavour evpn --description 'the fair'")
 def add(
     name: NewName,
-    flavour: Annotated[Flavour, typer.Option(help="The kind of PE that members sit on.")] = Flavour.VPLS,
-    description: Annotated[str, typer.Option(help="For people.")] = "",
+    flavour: Annotated[Flavour, typer.Option(help="The kind of the members' PEs.")] = Flavour.VPLS,
+    description: Annotated[str, typer.Option(help="A text for users.")] = "",
 ) -> None:
     """Make an empty pool."""
     with Client() as api:
@@ -51,7 +51,7 @@ def add(
 
 @app.verb("remove", "weft vcp remove blue")
 def remove(name: Vcp, dry_run: DryRun = False) -> None:
-    """Take a pool away that has no members."""
+    """Remove a pool without members."""
     with Client() as api:
         print_change(f"{name} is removed", api.delete(path("vcps", name), dry_run=dry_run or None))
 
@@ -61,7 +61,7 @@ def remove(name: Vcp, dry_run: DryRun = False) -> None:
     "weft vcp join blue c5-lan\nweft vcp join blue c5-lan --dry-run\nweft vcp join blue c5-lan --confirm-within 60",
 )
 def join(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False, confirm_within: ConfirmWithin = None) -> None:
-    """Put an endpoint into a pool. Returns when routes and kernels agree, with the time that took."""
+    """Put an endpoint into a pool. Returns when routes and kernels agree, with the time that this took."""
     where, what = path("vcps", vcp, "members"), {"endpoint": endpoint}
     with Client() as api:
         change = api.post(where, what, dry_run=dry_run or None, confirm_within=confirm_within)
@@ -70,7 +70,7 @@ def join(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False, confirm_within: 
 
 @app.verb("leave", "weft vcp leave blue c5-lan\nweft vcp leave blue c5-lan --confirm-within 60")
 def leave(vcp: Vcp, endpoint: Endpoint, dry_run: DryRun = False, confirm_within: ConfirmWithin = None) -> None:
-    """Take an endpoint out of a pool. After the reply not one frame of it reaches the others."""
+    """Take an endpoint out of a pool. After the reply, no frame of it reaches the others."""
     options = {"dry_run": dry_run or None, "confirm_within": confirm_within}
     with Client() as api:
         change = api.delete(path("vcps", vcp, "members", endpoint), **options)

@@ -1,4 +1,4 @@
-"""`weft vm`: the machines that work for devices."""
+"""`weft vm`: the VMs that serve devices."""
 
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ app = Noun("vm", "VMs: each works for one device, and follows it from cloudlet t
 
 
 def _condition(row: Row) -> object:
-    """One that nobody has stopped does not look like one that somebody has."""
+    """Return the condition as a cell. A VM that ended by itself looks different from one that was stopped."""
     said = toned(str(row.get("condition", "-")))
     return StateWord(f"{said}, by itself", Tone.ALARM) if row.get("ended") else said
 
@@ -41,7 +41,7 @@ def _disk(row: Row) -> str | None:
 
 
 def _cpu(row: Row) -> str:
-    """What it has, and whose choice that was."""
+    """Return the VM's CPU model and the choice behind it."""
     choice, settled = row.get("cpu", "-"), row.get("cpu_settled")
     if settled is None or settled == choice:
         return str(choice)
@@ -79,9 +79,9 @@ def list_(
     cloudlet: OfCloudlet = None,
     endpoint: OfEndpoint = None,
     device: Annotated[str | None, typer.Option(help="Only of this device.", autocompletion=names("devices"))] = None,
-    condition: Annotated[str | None, typer.Option(help="Only those that are so: running, stopped, gone, …")] = None,
+    condition: Annotated[str | None, typer.Option(help="Only VMs that are: running, stopped, gone, …")] = None,
 ) -> None:
-    """Which VM works for whom, where it is, and whether it runs."""
+    """List VMs, with the device, the place and the condition of each."""
     with Client() as api:
         found = api.items(path("vms"), cloudlet=cloudlet, endpoint=endpoint, device=device, condition=condition)
         rows(found, COLUMNS, "no VMs")
@@ -89,7 +89,7 @@ def list_(
 
 @app.verb("show", "weft vm show web")
 def show(name: Vm) -> None:
-    """One VM in full."""
+    """Show one VM in full."""
     with Client() as api:
         card(api.get(path("vms", name)), DETAILS)
 
@@ -102,12 +102,12 @@ def show(name: Vm) -> None:
 )
 def add(
     name: NewName,
-    device: Annotated[str, typer.Option(help="For whom it works.", autocompletion=names("devices"))],
-    endpoint: Annotated[str, typer.Option(help="Where it is at first.", autocompletion=names("endpoints"))],
-    image: Annotated[str, typer.Option(help="What it boots from; every cloudlet's driver has it.")],
+    device: Annotated[str, typer.Option(help="The device that it serves.", autocompletion=names("devices"))],
+    endpoint: Annotated[str, typer.Option(help="Its first endpoint.", autocompletion=names("endpoints"))],
+    image: Annotated[str, typer.Option(help="Its boot image; every cloudlet's driver has it.")],
     memory: Memory,
     driver: Annotated[str, typer.Option(help="The hypervisor driver.")] = "qemu",
-    vcpus: Annotated[int, typer.Option(min=1, max=255, help="As many as QEMU takes.")] = 1,
+    vcpus: Annotated[int, typer.Option(min=1, max=255, help="Number of virtual CPUs.")] = 1,
     cpu: Annotated[str | None, typer.Option(metavar="MODEL", help=f"{CPU} [default: policy]")] = None,
     disk: Annotated[
         str | None,
@@ -116,10 +116,10 @@ def add(
     mac: Annotated[
         list[str] | None, typer.Option(help="MACs of vNICs a and b: give two. [default: made from the name]")
     ] = None,
-    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="The driver's own.")] = None,
-    start: Annotated[bool, typer.Option("--start", help="Start it, too.")] = False,
+    option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the driver.")] = None,
+    start: Annotated[bool, typer.Option("--start", help="Start it as well.")] = False,
 ) -> None:
-    """Say which machine works for a device. At DHCP it goes by a client id of its own, on either of its vNICs."""
+    """Add a VM that serves a device. In DHCP it has its own client id, the same on both of its vNICs."""
     body: dict[str, Any] = {"name": name, "device": device, "endpoint": endpoint, "driver": driver, "image": image}
     body |= {"memory": in_bytes("--memory", memory), "vcpus": vcpus}
     body |= {"cpu": cpu} if cpu is not None else {}
@@ -147,15 +147,15 @@ def add(
 def set_(
     name: Vm,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="Such as 512M or 4G.")] = None,
-    vcpus: Annotated[int | None, typer.Option(min=1, max=255, help="As many as QEMU takes.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, max=255, help="Number of virtual CPUs.")] = None,
     cpu: Annotated[
-        str | None, typer.Option(metavar="MODEL", help=f"{CPU} It is settled when the VM is started next.")
+        str | None, typer.Option(metavar="MODEL", help=f"{CPU} The VM's next start settles the choice.")
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set an option, or take it away with KEY-.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set an option, or remove it with KEY-.")
     ] = None,
 ) -> None:
-    """Make another machine of a VM that does not run."""
+    """Change a VM that does not run."""
     body: dict[str, Any] = {"vcpus": vcpus} if vcpus is not None else {}
     if memory is not None:
         body["memory"] = in_bytes("--memory", memory)
@@ -171,7 +171,7 @@ def set_(
 
 @app.verb("start", "weft vm start web")
 def start(name: Vm) -> None:
-    """Have the cloudlet where it is start a VM; one that runs goes on."""
+    """Start a VM at its cloudlet. A running VM continues."""
     with Client() as api:
         answer = api.post(path("vms", name, "start"))
         done(answer, f"{name} is {answer.get('condition')} at {answer.get('endpoint')}")
@@ -179,7 +179,7 @@ def start(name: Vm) -> None:
 
 @app.verb("stop", "weft vm stop web")
 def stop(name: Vm) -> None:
-    """Have a VM shut down; its disk stays. Also takes back a start that has not happened yet."""
+    """Shut a VM down. Its disk stays. Also cancels a start that has not happened yet."""
     with Client() as api:
         answer = api.post(path("vms", name, "stop"))
         done(answer, f"{name} is {answer.get('condition')} at {answer.get('endpoint')}")
@@ -188,7 +188,7 @@ def stop(name: Vm) -> None:
 @app.verb("remove", "weft vm remove web")
 def remove(
     name: Vm,
-    force: Annotated[bool, typer.Option("--force", help="Also one that runs: it runs on, unattended.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Remove a running one: it runs on, unattended.")] = False,
 ) -> None:
     """Forget a VM that does not run and is not being moved."""
     with Client() as api:

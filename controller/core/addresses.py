@@ -1,10 +1,9 @@
 """The address plan of a cloudlet's LAN (Teka, section III).
 
-Counting from the prefix's base: address 0 is the network's, 1 the cloudlet's own (the gateway), then pairs: an even
-address for a mobile device (MD) and the odd one right above it for its VM. The last pair is not given out: in IPv4 its
-upper half is the broadcast address. The base of any prefix with three or more host bits is a multiple of eight, so an
-even offset is an even address whatever the prefix.
-"""
+Counted from the prefix's base, address 0 is the network address and 1 the cloudlet's own (the gateway). Pairs follow:
+an even address for a mobile device (MD) and the odd address right above it for its VM. The last pair is not assigned:
+in IPv4 its upper half is the broadcast address. The base of any prefix with three or more host bits is a multiple of
+eight, so an even offset is an even address whatever the prefix."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +22,12 @@ MIN_MTU6 = 1280
 
 
 class PlanError(ValueError):
-    """A prefix or an address that the plan has no place for. The message names it and says why."""
+    """A prefix or an address that does not fit the plan. The message names it and says why."""
 
 
 def parse_prefix(text: str) -> Network:
-    """The network `text` (CIDR form) stands for. Raises PlanError for anything that is not exactly that: no length,
-    a netmask in place of one, host bits set, or fewer than three host bits."""
+    """Return the network that `text` (CIDR form) stands for. Raises PlanError if the length is missing, a netmask
+    stands in its place, host bits are set, or there are fewer than three host bits."""
     base, slash, length = text.partition("/")
     if not slash or "%" in base or not (length.isascii() and length.isdigit()):
         raise PlanError(f"{text!r} is not a prefix in CIDR form, such as 10.1.0.0/24")
@@ -47,16 +46,16 @@ def parse_prefix(text: str) -> Network:
 
 @dataclass(frozen=True)
 class AddressPlan:
-    """The arithmetic of one LAN in one family. Pairs are counted from 0, and a number stands for the same pair in both
-    families: of two plans the smaller one says how many there are. `other` is the LAN's other family, if it has one.
-    """
+    """The arithmetic of one LAN in one address family. Pairs are counted from 0, and a number stands for the same pair
+    in both families: the smaller of the two plans sets the number of pairs. `other` is the prefix of the LAN's other
+    family, if it has one."""
 
     network: Network
     other: Network | None = None
 
     @classmethod
     def of(cls, prefix: str, other: str | None = None) -> "AddressPlan":
-        """The plan of a prefix in CIDR form, beside that of the other family's; raises PlanError."""
+        """Return the plan of a prefix in CIDR form, beside the prefix of the other family. Raises PlanError."""
         return cls(parse_prefix(prefix), parse_prefix(other) if other is not None else None)
 
     @cached_property
@@ -74,28 +73,29 @@ class AddressPlan:
 
     @property
     def reserved(self) -> Address:
-        """The even address of the last pair, which nobody gets."""
+        """The even address of the last pair, which is never assigned."""
         return self._at(self.network.num_addresses - 2)
 
     @property
     def capacity(self) -> int:
-        """How many pairs the LAN holds: with a /24 and a /64 as many as the /24."""
+        """The number of pairs of the LAN. A LAN with a /24 and a /64 has as many as the /24."""
         sizes = [network.num_addresses for network in (self.network, self.other) if network is not None]
         return min(sizes) // 2 - 2
 
     def pair(self, index: int) -> tuple[Address, Address]:
-        """The MD's and the VM's address of pair `index`; raises PlanError outside 0..capacity-1."""
+        """Return the MD's and the VM's address of pair `index`. Raises PlanError outside 0..capacity-1."""
         if not 0 <= index < self.capacity:
             raise PlanError(f"{self.network} has pairs 0 to {self.capacity - 1}, not {index}")
         return self._at(2 * index + 2), self._at(2 * index + 3)
 
     def address(self, index: int, kind: Kind) -> Address:
-        """One half of a pair."""
+        """Return one address of a pair."""
         md, vm = self.pair(index)
         return md if kind == "md" else vm
 
     def index_of(self, address: Address) -> int:
-        """The pair an MD's or VM's address belongs to; raises PlanError for any other address."""
+        """Return the number of the pair that an MD's or VM's address belongs to. Raises PlanError for any other
+        address."""
         if address not in self.network:
             raise PlanError(f"{address} is not in {self.network}")
         offset = int(address) - self._base
@@ -105,18 +105,18 @@ class AddressPlan:
         return index
 
     def kind_of(self, address: Address) -> Kind:
-        """Whether an address of a pair is the MD's (even) or the VM's (odd)."""
+        """Return whether an address of a pair is the MD's (even) or the VM's (odd)."""
         self.index_of(address)
         return "vm" if int(address) & 1 else "md"
 
     def vm_of(self, md: Address) -> Address:
-        """The VM's address, always the one above the MD's; raises PlanError if `md` is not an MD's address."""
+        """Return the VM's address, always the one above the MD's. Raises PlanError if `md` is not an MD's address."""
         if self.kind_of(md) != "md":
             raise PlanError(f"{md} is odd: a VM's address, not an MD's")
         return self._at(int(md) - self._base + 1)
 
     def md_of(self, vm: Address) -> Address:
-        """The MD's address, always the one below the VM's; raises PlanError if `vm` is not a VM's address."""
+        """Return the MD's address, always the one below the VM's. Raises PlanError if `vm` is not a VM's address."""
         if self.kind_of(vm) != "vm":
             raise PlanError(f"{vm} is even: an MD's address, not a VM's")
         return self._at(int(vm) - self._base - 1)
@@ -129,7 +129,7 @@ class AddressPlan:
 
 
 def address6(prefix: str, prefix6: str | None, address: str) -> str | None:
-    """The IPv6 address that goes with a leased IPv4 one; None on a LAN without IPv6."""
+    """Return the IPv6 address that goes with a leased IPv4 address; None on a LAN without IPv6."""
     if prefix6 is None:
         return None
     plan, plan6, leased = AddressPlan.of(prefix, prefix6), AddressPlan.of(prefix6, prefix), ip_address(address)

@@ -1,4 +1,4 @@
-"""Whose turn it is: how many moves may use a link, and a cloudlet, at a time. Pure."""
+"""Admission of moves: how many may use a link, and a cloudlet, at a time. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Journey:
-    """A move, from one cloudlet to another. One that is `held` back cannot begin yet, whatever the limits."""
+    """A move from one cloudlet to another. A move that is `held` cannot begin yet, whatever the limits."""
 
     name: str
     source: str
@@ -16,9 +16,9 @@ class Journey:
 
 
 def admitted(waiting: Iterable[Journey], moving: Iterable[Journey], per_link: int, per_cloudlet: int) -> list[str]:
-    """Those that may begin now, in the order in which they came. A link is from one cloudlet to another, in that
-    direction; a cloudlet has to do with the moves from it and with those to it. Whoever cannot begin keeps nobody
-    back who can."""
+    """Return the moves that may begin now, in their order of arrival. A link leads from one cloudlet to another, in
+    that direction only; a cloudlet's limit counts the moves from it and to it. A move that cannot begin does not block
+    later ones."""
     links: Counter[tuple[str, str]] = Counter()
     cloudlets: Counter[str] = Counter()
 

@@ -1,4 +1,4 @@
-"""In what two intents differ: whose desired state does, and who is held back in one only."""
+"""The differences between two intents: cloudlets with another desired state, and endpoints held back in only one."""
 
 from collections.abc import Iterator
 
@@ -7,19 +7,19 @@ from controller.core.persistent_map import changed
 
 
 def concerned(old: Intent, new: Intent) -> frozenset[str]:
-    """The cloudlets, before or after, whose desired state differs between two intents.
+    """Return the cloudlets, of either intent, whose desired state differs between the two.
 
-    All of an endpoint but its tenant's consent never changes once made, so a desired state differs when the cloudlet's
-    own endpoints in force, its state, or the set of its endpoints' remotes do. Costs work in proportion to the pools
-    that changed, not to the region."""
+    Apart from its tenant's consent, an endpoint never changes once made. So a desired state differs only if the
+    cloudlet's own endpoints in force, its state, or the set of its endpoints' remotes differ. The cost is proportional
+    to the pools that changed, not to the region."""
     names = {*_own_changes(old, new), *_of_hosts(old, new)}
     names -= {name for name in names if name in old.revoked and name in new.revoked}
     return frozenset(names | _of_others(old, new))
 
 
 def turned(old: Intent, new: Intent) -> Iterator[str]:
-    """The endpoints that are there before and after, and held back in one only. Costs work in proportion to what
-    changed, unless the policy asks other tenants than before."""
+    """Yield the endpoints of both intents that are held back in only one of them. The cost is proportional to the
+    change, unless the two policies ask different tenants for consent."""
     others = old.policy is not new.policy and _asking(old) != _asking(new)
     for name in new.endpoints if others else changed(old.endpoints, new.endpoints):
         if name in old.endpoints and name in new.endpoints and old.held(name) != new.held(name):
@@ -31,7 +31,7 @@ def _asking(intent: Intent) -> frozenset[str]:
 
 
 def _of_others(old: Intent, new: Intent) -> set[str]:
-    """Those whose endpoints' remotes differ."""
+    """Return the cloudlets whose endpoints' remotes differ."""
     found: set[str] = set()
     for moved, among in _moved(old, new):
         before, after = _Among(old, among), _Among(new, among)
@@ -43,7 +43,8 @@ def _of_others(old: Intent, new: Intent) -> set[str]:
 
 
 def _moved(old: Intent, new: Intent) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
-    """Endpoints that came or went, or have begun or ceased to take part, and among whom."""
+    """Yield sets of endpoints that were added, removed, or began or stopped taking part, each with the endpoints that
+    are or were in a pool with them."""
     for name in changed(old.cloudlets, new.cloudlets):
         both = [(intent, intent.cloudlets.get(name)) for intent in (old, new)]
         if len({(c.speaks, c.revoked) for _, c in both if c is not None}) > 1:
@@ -58,8 +59,8 @@ def _moved(old: Intent, new: Intent) -> Iterator[tuple[frozenset[str], frozenset
 
 
 class _Among:
-    """Who of some endpoints has whom for a remote: none is of a revoked cloudlet, or has any while its own takes no
-    part. Sets throughout: a new pool of a thousand has a million pairs."""
+    """The remotes of some endpoints. An endpoint of a revoked cloudlet is nobody's remote, and one whose cloudlet does
+    not take part has no remotes. All are sets: a new pool of a thousand has a million pairs."""
 
     def __init__(self, intent: Intent, among: frozenset[str]) -> None:
         self._intent = intent
@@ -69,11 +70,11 @@ class _Among:
         self._seeing = frozenset(name for name, cloudlet in cloudlets.items() if cloudlet.speaks)
 
     def sees(self, endpoint: str) -> frozenset[str]:
-        """The remotes of this one."""
+        """Return the remotes of an endpoint."""
         return self._met(endpoint, self._seen) if endpoint in self._seeing else frozenset()
 
     def seen_by(self, endpoint: str) -> frozenset[str]:
-        """Those whose remote this one is."""
+        """Return the endpoints that have this one as a remote."""
         return self._met(endpoint, self._seeing) if endpoint in self._seen else frozenset()
 
     def _met(self, endpoint: str, among: frozenset[str]) -> frozenset[str]:
@@ -82,7 +83,7 @@ class _Among:
 
 
 def _of_hosts(old: Intent, new: Intent) -> Iterator[str]:
-    """Those whose BGP goes through IPsec to others than before."""
+    """Yield the cloudlets whose BGP sessions through IPsec have other peers than before."""
     for name in changed(old.cloudlets, new.cloudlets) if new.route_servers else ():
         both = [(intent, intent.cloudlets.get(name)) for intent in (old, new)]
         ends = [(c.vtep, intent.is_host(c)) if c is not None and c.enrolled else None for intent, c in both]

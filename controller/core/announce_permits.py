@@ -1,5 +1,5 @@
-"""Where VMs may be announced from: that is the controller's own word, as it leads their moves. Of devices there is no
-such word, as agents lease to them without it. Pure."""
+"""The endpoints from which VMs may be announced. Only the controller decides this, as it directs their moves. Devices
+have no announce permits, as agents lease addresses to them without the controller. Pure."""
 
 from collections.abc import Collection
 from ipaddress import ip_address
@@ -9,13 +9,14 @@ from controller.core.saga import Phase, Saga, Step
 from controller.wire.flavours import Flavour
 
 MOST = 256
-"""VMs at an EVPN endpoint: route servers look through their MACs for each route, and are told of all with each change
-there. A /24 has pairs for 125."""
+"""The largest number of VMs at an EVPN endpoint: route servers search their MACs for each route, and receive all of
+them with each change there. A /24 has pairs for 125."""
 
 
 def places(saga: Saga) -> frozenset[str]:
-    """The endpoints at which a move lets its VM be announced: where it is, and from when both share a pool until the
-    move is over, the other end too; for longer, if it is not known whether the destination could run it."""
+    """Return the endpoints at which a move lets its VM be announced: its present one, and the other end too from when
+    both ends share a pool until the move is over; for longer, if it is not known whether the destination could run
+    it."""
     ends = frozenset({saga.plan.source.endpoint, saga.plan.destination.endpoint})
     if saga.phase in (Phase.MOVING, Phase.UNDOING):
         both = saga.step not in (Step.AUTHORISE, Step.CONNECT)
@@ -25,15 +26,15 @@ def places(saga: Saga) -> frozenset[str]:
 
 
 def differs(before: Saga, after: Saga) -> bool:
-    """Whether a turn of a move changes its VM's announce permit."""
+    """Return whether a step of a move changes its VM's announce permit."""
     return (places(before), before.addresses) != (places(after), after.addresses)
 
 
 def permit(
     intent: Intent, name: str, macs: Collection[str], endpoints: Collection[str], addresses: Collection[str]
 ) -> AnnouncePermit | None:
-    """A VM's announce permit at those of the endpoints of which route servers are told MACs; None if it is at none.
-    `addresses` are what it is known by."""
+    """Return a VM's announce permit at those of the endpoints that are EVPN, of which route servers receive MACs; None
+    if there is none. `addresses` are the VM's own."""
     there = frozenset(e for e in endpoints if e in intent.endpoints and intent.flavour(e) is Flavour.EVPN)
     if not there:
         return None
@@ -47,7 +48,7 @@ def _of_lan(intent: Intent, endpoint: str, address: str) -> bool:
 
 
 def full(endpoint: str, there: int) -> str | None:
-    """Why no other VM can be at an EVPN endpoint; None if one can."""
+    """Return why an EVPN endpoint can have no further VM; None if it can."""
     if there < MOST:
         return None
     return f"{endpoint} has {there} VMs, and an EVPN endpoint can have {MOST}"

@@ -1,9 +1,8 @@
-"""The audit log: what an entry is, and how entries are chained so that tampering shows. Pure.
+"""The audit log: its entries, and how they are chained so that tampering shows. Pure.
 
-Every entry is sealed with a SHA-256 over the seal of the one before it and all that it says itself. So nothing can be
-changed, taken out or put in between without all later seals being made anew; and a seal that was noted elsewhere shows
-that as well.
-"""
+Every entry is sealed with a SHA-256 over the seal of the entry before it and over all of its own fields. So nobody can
+change, remove or insert an entry without making all later seals anew; a comparison with a seal that was noted elsewhere
+shows that as well."""
 
 import hashlib
 import json
@@ -13,22 +12,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 ORIGIN = "0" * 64
-"""What the first entry is sealed on."""
+"""The seal before that of the first entry."""
 
 LONGEST = 4096
-"""Bytes of a request's body that are kept; of a longer one, its digest."""
+"""The largest request body, in bytes, that is kept; of a longer one only the digest is."""
 
 MOST_SAID = 65_536
-"""Characters of what was before or after; beyond that, a digest."""
+"""The largest `before` or `after`, in characters, that is kept; of a longer one only the digest is."""
 
 SECRETS = frozenset({"token", "secret", "password", "credential", "key"})
-"""What goes by these names in a request is not written down."""
+"""Names of request fields whose values are not written to the log."""
 
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """`who` did `method` on `path`, which was answered with `status`. `details` is JSON: what was `asked` (the body),
-    and what was `before` and `after`."""
+    """`who` did `method` on `path`, which was answered with `status`. `details` is JSON: the request's body (`asked`),
+    and the state `before` and `after`."""
 
     number: int
     at: datetime
@@ -40,12 +39,12 @@ class AuditEntry:
 
 
 def canonical(value: object) -> str:
-    """JSON in the one form that seals are made of."""
+    """Return the value as JSON in the one form over which seals are made."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=str)
 
 
 def seal(before: str, entry: AuditEntry) -> str:
-    """The entry's seal; `before` is that of the entry before it."""
+    """Return the entry's seal; `before` is the seal of the entry before it."""
     at = entry.at.astimezone(UTC).isoformat(timespec="microseconds")
     said = [before, entry.number, at, entry.who, entry.method, entry.path, entry.status, entry.details]
     return hashlib.sha256(canonical(said).encode()).hexdigest()
@@ -53,13 +52,14 @@ def seal(before: str, entry: AuditEntry) -> str:
 
 @dataclass
 class Chain:
-    """Entries that follow each other, as far as they were looked at."""
+    """The entries in their order, as far as they have been verified."""
 
     number: int = 0
     seal: str = ORIGIN
 
     def follow(self, entry: AuditEntry, given: str) -> str | None:
-        """Goes on to the next entry; says what is wrong if it is not the next one, or not as it was sealed."""
+        """Verify the next entry and go on to it. Return what is wrong if it is not the next one or does not match its
+        seal."""
         if entry.number != self.number + 1:
             return f"entry {self.number + 1} is missing"
         if seal(self.seal, entry) != given:
@@ -69,7 +69,8 @@ class Chain:
 
 
 def asked(body: bytes) -> Any:
-    """What is written down of a request's body: JSON without secrets, or the digest of what is long or not JSON."""
+    """Return the part of a request's body that is logged: JSON without secrets, or the digest of a long or non-JSON
+    body."""
     if not body:
         return None
     if len(body) <= LONGEST:
@@ -81,7 +82,7 @@ def asked(body: bytes) -> Any:
 
 
 def details(asked: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """As an entry has them."""
+    """Return the `details` of an entry."""
     return canonical({"asked": asked, "before": _bounded(before), "after": _bounded(after)})
 
 

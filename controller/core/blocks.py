@@ -1,4 +1,5 @@
-"""Which pairs of a LAN may be given to whom: blocks of pair numbers, what the policy withholds, what stays here."""
+"""The pairs of a LAN that may be assigned: blocks of pair numbers, pairs that the policy withholds, and blocks that the
+controller keeps."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,19 +11,20 @@ from controller.core.policy.model import Addresses, LanPlan
 from controller.wire.delegations import Block
 
 SIZE = 8
-"""Pairs in a block. The database's constraints are made with it: another needs a migration."""
+"""Pairs in a block. The database's constraints contain this number: another one needs a migration."""
 
 KEPT_SHARE = 16
-"""One block of so many is never delegated: the controller's own, for what operators grant."""
+"""One block in this many is never delegated: the controller keeps it for leases that operators grant."""
 
 KEPT_MOST = 512
 SMALLEST_SHARED = 4
-"""A LAN of fewer blocks is not shared: all of it may be delegated."""
+"""A LAN of fewer blocks is not split: all of it may be delegated."""
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """One LAN. `without` are ranges of pair numbers that nobody gets without being named, `reserved` who is."""
+    """One LAN. `without` are ranges of pair numbers that are assigned only by name; `reserved` maps devices to their
+    reserved pair numbers."""
 
     plan: AddressPlan
     lease_seconds: int
@@ -31,8 +33,8 @@ class Ranges:
 
     @classmethod
     def of(cls, endpoint: Endpoint, policy: Addresses) -> "Ranges":
-        """As the endpoint and the policy have it. What a policy says about addresses that are none of this LAN's is
-        the policy's check to refuse; here it has no effect."""
+        """Return the ranges of an endpoint under a policy. Addresses outside this LAN have no effect here: the policy's
+        check refuses them."""
         plan, lan = endpoint.plan, policy.lans.get(endpoint.name, LanPlan())
         reserved = {device: number for device, text in lan.reservations.items() for number in _number(plan, text)}
         excluded = (_span(plan, first, last) for first, last in lan.exclusions)
@@ -42,28 +44,28 @@ class Ranges:
 
     @property
     def excluded(self) -> int:
-        """How many pairs the policy takes out for good; what it reserves is given to somebody."""
+        """The number of pairs that the policy excludes; a reserved pair does not count."""
         return sum(last - first + 1 for first, last in self.without) - len(self.reserved)
 
     @property
     def total(self) -> int:
-        """How many blocks the LAN has; the last one may be short."""
+        """The number of blocks of the LAN; the last one may be short."""
         return -(-self.plan.capacity // SIZE)
 
     @property
     def shared(self) -> int:
-        """The blocks below this number may be delegated; those from it on are the controller's."""
+        """The number of the first block that the controller keeps; blocks below it may be delegated."""
         if self.total < SMALLEST_SHARED:
             return self.total
         return self.total - min(max(1, self.total // KEPT_SHARE), KEPT_MOST)
 
     def block(self, number: int) -> Block:
-        """A block, as agents are told of it."""
+        """Return a block, as agents receive it."""
         first = number * SIZE
         return Block(number=number, first=first, pairs=min(SIZE, self.plan.capacity - first))
 
     def free(self, block: int, taken: Collection[int] = ()) -> Iterator[int]:
-        """The pairs of a block that somebody new may have, but for those taken."""
+        """Yield the pairs of a block that can be assigned to a new device, except those taken."""
         whole = self.block(block)
         for number in range(whole.first, whole.first + whole.pairs):
             if number not in taken and not any(first <= number <= last for first, last in self.without):
@@ -78,7 +80,8 @@ def _number(plan: AddressPlan, text: str) -> list[int]:
 
 
 def _span(plan: AddressPlan, first: str, last: str) -> tuple[int, int] | None:
-    """The pairs between two addresses, also where these are not a pair's: then as far as pairs go."""
+    """Return the pairs from one address to another. If these are not addresses of pairs, the range is cut to the
+    pairs."""
     try:
         low, high = (int(ip_address(text)) - int(plan.network.network_address) for text in (first, last))
     except ValueError:

@@ -1,5 +1,5 @@
-"""What an edit of the intent touched, by name: so that whoever has the intent of before can take over what is new
-without reading the whole of it."""
+"""The names that an edit of the intent adds, changes or removes. A reader of the intent before the edit uses them to
+load only the differences."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -8,10 +8,10 @@ from controller.core.intent import Intent
 from controller.core.persistent_map import changed
 
 STORED = {"permits": "berths"}
-"""Kinds that are kept under the name that former releases know."""
+"""Kinds that are stored under the name that former releases know."""
 
 MOST = 1000
-"""Names: beyond this many it is quicker to read everything."""
+"""The largest number of names that are listed: beyond it, reading everything is quicker."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ChangedNames:
 
 
 def touched(old: Intent, new: Intent) -> ChangedNames | None:
-    """What is different; None if that is too much to name, or the policy."""
+    """Return the names that differ; None if there are too many, or if the policy differs."""
     if new.policy is not old.policy:
         return None
     kinds = (field.name for field in fields(ChangedNames))
@@ -40,11 +40,11 @@ def touched(old: Intent, new: Intent) -> ChangedNames | None:
 
 
 def document(of: ChangedNames) -> dict[str, list[str]]:
-    """As it is kept."""
+    """Return the names as they are stored."""
     return {STORED.get(field.name, field.name): sorted(getattr(of, field.name)) for field in fields(of)}
 
 
 def of_document(kept: Mapping[str, list[str]]) -> ChangedNames:
-    """As it was kept, also by a release that had no announce permits."""
+    """Return the names from their stored form, also one of a release that had no announce permits."""
     names = (STORED.get(field.name, field.name) for field in fields(ChangedNames))
     return ChangedNames(*(frozenset(kept.get(name, ())) for name in names))

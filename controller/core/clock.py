@@ -1,8 +1,8 @@
-"""The time, as all that is written down has it."""
+"""The current time, in the form in which it is stored."""
 
 from datetime import UTC, datetime
 
 
 def now() -> datetime:
-    """The time, in UTC."""
+    """Return the time, in UTC."""
     return datetime.now(UTC)

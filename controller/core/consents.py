@@ -1,9 +1,9 @@
 """Consent of tenants (CloudNet, section 3.1.1: a resource joins a customer's cloud when that customer has authorised
-it). An endpoint whose tenant is asked is held back until the tenant has consented to it: it is in no pool, and
-neither route servers nor its cloudlet know of it. Pure; edits raise Refused.
+it). An endpoint whose tenant must be asked is held back until the tenant has consented: it is in no pool, and neither
+route servers nor its cloudlet know of it. Pure; edits raise Refused.
 
-Consent is to one endpoint as it was made. One that is made anew under the same name is another, and nobody has
-consented to it."""
+Consent is to one endpoint as it was made. An endpoint that is made anew under the same name is a different one and
+needs a new consent."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,8 +17,8 @@ from controller.core.roles import Caller, Role
 
 
 class ConsentState(StrEnum):
-    """`unasked`: the tenant, if there is one, has not consented, and need not. Of these, `waiting` and `withdrawn` are
-    held back."""
+    """`unasked`: the tenant, if there is one, has not consented and need not. Endpoints in `waiting` and `withdrawn`
+    are held back."""
 
     UNASKED = "unasked"
     GIVEN = "given"
@@ -27,7 +27,7 @@ class ConsentState(StrEnum):
 
 
 def state(intent: Intent, endpoint: str, *, before: bool) -> ConsentState:
-    """How it stands with an endpoint. `before`: there was a consent to it once."""
+    """Return the state of an endpoint's consent. `before`: there was a consent to it once."""
     if intent.endpoints[endpoint].consented_by is not None:
         return ConsentState.GIVEN
     if not intent.held(endpoint):
@@ -36,13 +36,13 @@ def state(intent: Intent, endpoint: str, *, before: bool) -> ConsentState:
 
 
 def signature(caller: Caller, endpoint: Endpoint) -> str:
-    """Who consents, as it is written down. An admin can do it for a tenant, and that is said."""
+    """Return the name under which a consent is recorded. If an admin consents for a tenant, the name says so."""
     own = caller.role is Role.TENANT and caller.tenant == endpoint.tenant
     return caller.name if own else f"{caller.name}, for tenant {endpoint.tenant}"
 
 
 def give(intent: Intent, name: str, caller: Caller) -> Intent:
-    """The tenant consents to its endpoint."""
+    """Record the tenant's consent to its endpoint."""
     endpoint = _owned(intent, name)
     if endpoint.consented_by is not None:
         raise conflict(f"tenant {endpoint.tenant} has consented to {name} already, by {endpoint.consented_by}")
@@ -50,7 +50,7 @@ def give(intent: Intent, name: str, caller: Caller) -> Intent:
 
 
 def withdraw(intent: Intent, name: str) -> Intent:
-    """The tenant does not consent any longer. If it wants to be asked, the endpoint leaves all pools."""
+    """Withdraw the tenant's consent. If the tenant's consent is required, the endpoint leaves all pools."""
     endpoint = _owned(intent, name)
     if endpoint.consented_by is None:
         raise conflict(f"tenant {endpoint.tenant} has not consented to {name}")
@@ -67,7 +67,7 @@ def _owned(intent: Intent, name: str) -> Endpoint:
 
 
 def cut_off(intent: Intent, rules: Rules) -> list[str]:
-    """The endpoints that are in force, and would be held back under another policy. Sorted."""
+    """Return the endpoints, sorted, that are in force now and would be held back under another policy."""
     if not any(tenant.consent for tenant in rules.tenants.values()):
         return []
     other = intent.but(policy=rules)
@@ -75,13 +75,14 @@ def cut_off(intent: Intent, rules: Rules) -> list[str]:
 
 
 def counted(intent: Intent, names: Iterable[str], who: str) -> Intent:
-    """With these endpoints as if their tenants had consented: an operator says that they had, unasked."""
+    """Return the intent with these endpoints counted as consented, which an operator states without asking the
+    tenants."""
     said = {name: replace(intent.endpoints[name], consented_by=f"{who}, counted as consented") for name in names}
     return intent.but(endpoints=PersistentMap.of(intent.endpoints).updated(said)) if said else intent
 
 
 def without_held(intent: Intent, names: Iterable[str] | None = None) -> Intent:
-    """Without endpoints that are held back in any pool; `names` are those that may be."""
+    """Return the intent in which no endpoint that is held back is in a pool; only `names` are checked, if given."""
     if not any(tenant.consent for tenant in intent.policy.tenants.values()):
         return intent
     for name in list(intent.pools_of) if names is None else names:

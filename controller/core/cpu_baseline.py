@@ -1,4 +1,4 @@
-"""The CPU that guests can see at every one of several cloudlets, from what their agents report. Pure."""
+"""The CPU that guests can see at every one of several cloudlets, from the reports of their agents. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from controller.wire.platforms import Platform
 
 MOST_REMOVED = 8
-"""A model without more of its features than that is none any more: guests look at a CPU's name, too."""
+"""A model that lacks more of its features than this is not used: guests also look at a CPU's name."""
 
 Kind = tuple[str, str, str]
-"""Accelerator, machine type, vendor: no VM goes from one kind of cloudlet to another, whatever CPU it has."""
+"""Accelerator, machine type, vendor. A VM never moves between cloudlets of different kinds, whatever its CPU."""
 
 
 @dataclass(frozen=True)
 class Hold:
-    """Cloudlets with the same models, without which the others would have a better `cpu`."""
+    """Cloudlets with the same models that lower the baseline: without them the others would have the better `cpu`."""
 
     members: tuple[str, ...]
     cpu: str
@@ -22,7 +22,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A CPU that all of `members` can give guests, None if there is none; `features` is how many it has."""
+    """A CPU that all of `members` can give guests, or None; `features` is the number of its features."""
 
     kind: Kind
     members: tuple[str, ...]
@@ -32,12 +32,13 @@ class Baseline:
 
 
 def kind(platform: Platform) -> Kind:
-    """The cloudlets of a kind have a baseline."""
+    """Return the kind of cloudlet to which a platform belongs. Each kind has a baseline."""
     return platform.accelerator, platform.board, platform.vendor
 
 
 def baselines(reports: Mapping[str, Platform]) -> list[Baseline]:
-    """One for each kind of cloudlet, in order of their kinds. Cloudlets whose agents report no models are in none."""
+    """Return one baseline for each kind of cloudlet, sorted by kind. Cloudlets whose agents report no models are in
+    none."""
     kinds: dict[Kind, dict[str, Platform]] = {}
     for name, platform in sorted(reports.items()):
         if platform.models is not None:
@@ -46,14 +47,14 @@ def baselines(reports: Mapping[str, Platform]) -> list[Baseline]:
 
 
 def baseline(reports: Mapping[str, Platform]) -> str | None:
-    """The CPU that all of these cloudlets can give guests, as QEMU's `-cpu` has it; None if there is none. It is the
-    model that has most features there; among equals the one that is less changed."""
+    """Return the CPU that all of these cloudlets can give guests, in the form of QEMU's `-cpu`; None if there is none.
+    It is the model with most features there; among equals, the one with fewest features removed."""
     found = _best(reports)
     return found[1] if found is not None else None
 
 
 def lacking(platform: Platform, cpu: str) -> list[str] | None:
-    """The features of a CPU that a cloudlet cannot give guests; None where it does not know the model."""
+    """Return the features of a CPU that a cloudlet cannot give guests; None if it does not know the model."""
     name, *words = cpu.split(",")
     model = (platform.models or {}).get(name)
     if model is None:
@@ -63,7 +64,7 @@ def lacking(platform: Platform, cpu: str) -> list[str] | None:
 
 
 def _of_kind(kind: Kind, reports: Mapping[str, Platform]) -> Baseline:
-    """Most cloudlets have the same machines as others: it is looked at one of each."""
+    """Return the baseline of one kind. Most cloudlets have the same machines as others: one of each is compared."""
     alike: dict[tuple[object, ...], list[str]] = {}
     for name, platform in reports.items():
         models = platform.models or {}
@@ -82,7 +83,7 @@ def _of_kind(kind: Kind, reports: Mapping[str, Platform]) -> Baseline:
 
 
 def _best(reports: Mapping[str, Platform]) -> tuple[int, str] | None:
-    """How many features it has, and the CPU."""
+    """Return the number of features, and the CPU."""
     everywhere = [platform.models or {} for platform in reports.values()]
     known = set.intersection(*(set(models) for models in everywhere)) if everywhere else set()
     found = list[tuple[int, int, str, str]]()

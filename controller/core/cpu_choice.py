@@ -1,8 +1,7 @@
-"""Which CPU a VM gets, and which cloudlets can give it. Pure.
+"""The CPU that a VM gets, and the cloudlets that can give it. Pure.
 
-The choice is the VM's, or the policy's (`migration.cpu`) where the VM leaves it to that. It is settled when the VM is
-started: the model goes into its record (`Machine.cpu`), and every later start and move uses it.
-"""
+The VM's own choice applies, or the policy's (`migration.cpu`) where the VM leaves it to that. The choice is settled
+when the VM is started: the model goes into its record (`Machine.cpu`), and every later start and move uses it."""
 
 import difflib
 from collections.abc import Mapping
@@ -12,33 +11,33 @@ from controller.core.refusals import conflict
 from controller.wire.platforms import Platform
 
 BY_POLICY = "policy"
-"""The choice of a VM that leaves it to the policy."""
+"""The choice of a VM that follows the policy."""
 
 BASELINE = "baseline"
-"""The newest model that all cloudlets can give to which the VM may move."""
+"""The newest model that all cloudlets to which the VM may move can give."""
 
 DRIVERS_OWN = ("host", "max")
-"""The driver's default: all that the host has, or what the agent's configuration says. No move is promised."""
+"""The driver's default: all that the host has, or the CPU in the agent's configuration. No move is promised."""
 
 WORDS = (BY_POLICY, BASELINE, *DRIVERS_OWN)
-"""Choices that are no models."""
+"""Choices that are not models."""
 
-_CLOSE = 0.75  # difflib's: nearer than two models are to each other that differ by a generation
-_SHOWN = 8  # features or cloudlets, in a sentence for people
+_CLOSE = 0.75  # difflib's ratio: above the similarity of two models that differ by a generation
+_SHOWN = 8  # features or cloudlets, in a sentence for users
 
 
 def meant(cpu: str) -> str:
-    """The word that a model's name is a misspelling of; empty if it is none."""
+    """Return the word that a model's name is a misspelling of; empty if there is none."""
     words = (BASELINE, *DRIVERS_OWN)
     close = difflib.get_close_matches(cpu.lower(), words, n=1, cutoff=_CLOSE) if cpu not in words else []
     return close[0] if close else ""
 
 
 def settle(settled: str | None, choice: str, rule: str, here: str, reports: Mapping[str, Platform]) -> str | None:
-    """Return the CPU of a VM that is started at the cloudlet `here`; None is its driver's own. `settled` is what an
-    earlier start has settled, which stands; `choice` is the VM's and `rule` the policy's; `reports` are those of the
-    VM's driver at the cloudlets within its reach. By policy a driver that reports no models gives its own CPU: it could
-    be told of no other. Raises Refused."""
+    """Return the CPU of a VM that is started at the cloudlet `here`; None is the driver's own. `settled` is the CPU of
+    an earlier start, which stays; `choice` is the VM's and `rule` the policy's; `reports` are those of the VM's driver
+    at the cloudlets within its reach. If the policy decides and the driver reports no models, its own CPU is used: it
+    cannot take another. Raises Refused."""
     if settled is not None:
         if why := refusal(settled, here, reports.get(here)):
             again = "that is the CPU that was settled when it was started, and `weft vm set --cpu` chooses another"
@@ -64,7 +63,7 @@ def settle(settled: str | None, choice: str, rule: str, here: str, reports: Mapp
 
 
 def refusal(cpu: str, cloudlet: str, platform: Platform | None) -> str | None:
-    """Why a cloudlet cannot give guests a CPU, by what its agent reports of the driver; None if it can."""
+    """Return why a cloudlet cannot give guests a CPU, from its agent's report of the driver; None if it can."""
     if platform is None or platform.models is None:
         return _silent(cloudlet)
     name = cpu.split(",")[0]
@@ -79,13 +78,13 @@ def refusal(cpu: str, cloudlet: str, platform: Platform | None) -> str | None:
 
 
 def given(platform: Platform, cpu: str | None) -> Platform:
-    """What a machine with that CPU finds where others find `platform`, as far as it is told beforehand: the features of
-    a model are those of the model wherever it can be given."""
+    """Return the platform that a machine with that CPU finds where others find `platform`, as far as it is known in
+    advance: a model has the same features wherever it can be given."""
     return platform if cpu is None else platform.model_copy(update={"cpu": cpu, "features": []})
 
 
 def some(names: list[str]) -> str:
-    """The first of many names, for a sentence."""
+    """Return the first of many names, for a sentence."""
     rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + rest
 
@@ -96,7 +95,7 @@ def _silent(cloudlet: str) -> str:
 
 
 def _hint(name: str, platform: Platform) -> str:
-    """What somebody may have meant, in whatever case it was written."""
+    """Return a suggestion for a misspelt name, in upper or lower case, or the newest model."""
     known = {word.lower(): word for word in (*(platform.models or {}), BASELINE, *DRIVERS_OWN)}
     close = difflib.get_close_matches(name.lower(), known, n=1)
     if close:

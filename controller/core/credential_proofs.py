@@ -1,4 +1,4 @@
-"""Whether somebody who has a cloudlet's credential also shows what belongs to it. Pure."""
+"""The check that a client with a cloudlet's credential also shows the certificate that belongs to it. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +8,8 @@ from controller.core.inventory import Cloudlet
 
 @dataclass(frozen=True)
 class Peer:
-    """Who a certificate says that somebody is: a cloudlet, by a key (the SHA-256 of its SubjectPublicKeyInfo, in
-    hexadecimal), until some time. `serial` is 40 hexadecimal digits."""
+    """The identity in a certificate: a cloudlet, its key (the SHA-256 of its SubjectPublicKeyInfo, in hexadecimal), and
+    the time until which it is valid. `serial` is 40 hexadecimal digits."""
 
     cloudlet: str
     serial: str
@@ -18,8 +18,8 @@ class Peer:
 
 
 def lacking(cloudlet: Cloudlet, peer: Peer | None, *, tls: bool, tls_only: bool) -> str | None:
-    """What is wrong, None if nothing: with what the connection is, and with whose certificate it was made. Without TLS
-    a credential is good by itself, unless it is bound to a key."""
+    """Return what is wrong with the connection, or with the certificate it was made with; None if nothing is. Without
+    TLS a credential is valid by itself, unless it is bound to a key."""
     if not tls:
         if cloudlet.key is not None:
             return f"the credential of {cloudlet.name} is good only over TLS, together with its certificate"
@@ -34,7 +34,7 @@ def lacking(cloudlet: Cloudlet, peer: Peer | None, *, tls: bool, tls_only: bool)
 
 
 def expired(peer: Peer, at: datetime) -> str | None:
-    """That the certificate is not good any more, if that is so."""
+    """Return that the certificate has expired, if it has."""
     if at < peer.not_after:
         return None
     return (

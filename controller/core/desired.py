@@ -1,4 +1,4 @@
-"""From intent to one cloudlet's desired state, and whether a report says that the cloudlet has come to be it."""
+"""The conversion of the intent to one cloudlet's desired state, and the check that a report agrees with it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from controller.wire.flavours import Flavour
 from controller.wire.reports import Report
 
 TunnelKey = int | str
-"""What tells an endpoint's tunnels apart: the remote's VE ID (VPLS) or VTEP (EVPN)."""
+"""The key that distinguishes an endpoint's tunnels: the remote's VE ID (VPLS) or VTEP (EVPN)."""
 
 Tunnels = Mapping[str, frozenset[TunnelKey]]
 """Endpoint name → the tunnels it should have."""
@@ -18,8 +18,8 @@ Tunnels = Mapping[str, frozenset[TunnelKey]]
 
 @dataclass(frozen=True)
 class Fabric:
-    """What all cloudlets of the region have in common: the AS number, the route servers to peer with, and whether these
-    accept those alone that have enrolled."""
+    """The facts that all cloudlets of the region share: the AS number, the route servers to peer with, and whether
+    these accept only cloudlets that have enrolled."""
 
     asn: int
     speakers: tuple[wire.Speaker, ...]
@@ -27,8 +27,8 @@ class Fabric:
 
 
 def desired(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> wire.Desired:
-    """The whole desired state. A cloudlet that may not speak yet gets an empty one: no speakers, no endpoints. An
-    endpoint that is held back is in none.
+    """Return the whole desired state. A cloudlet that may not speak yet gets an empty one: no speakers, no endpoints.
+    An endpoint that is held back is left out.
 
     Version and generation are both the generation at which this cloudlet's document last changed."""
     endpoints = _in_force(intent, cloudlet.name) if cloudlet.speaks else ()
@@ -84,7 +84,7 @@ def _remote(of: Endpoint, intent: Intent) -> wire.Remote:
 
 
 def tunnels(intent: Intent, cloudlet: str) -> Tunnels:
-    """The tunnels a cloudlet should have, as a report will name them."""
+    """Return the tunnels that a cloudlet should have, named as in a report."""
     return {e.name: _keys(intent, e.name) for e in _in_force(intent, cloudlet)}
 
 
@@ -96,7 +96,7 @@ def _keys(intent: Intent, endpoint: str) -> frozenset[TunnelKey]:
 
 
 def agrees(report: Report, expected: Tunnels) -> bool:
-    """Whether the kernel that a report describes has exactly the tunnels expected, endpoint by endpoint."""
+    """Return whether the kernel that a report describes has exactly the expected tunnels, endpoint by endpoint."""
     seen = {
         state.endpoint: frozenset[TunnelKey](t.vtep if t.ve_id is None else t.ve_id for t in state.tunnels)
         for state in report.endpoints

@@ -1,4 +1,4 @@
-"""Where a VM may be moved to, and why it cannot be moved at all. Pure."""
+"""The endpoints to which a VM may be moved, and the reasons why it cannot be moved at all. Pure."""
 
 from controller.core.announce_permits import full
 from controller.core.intent import CloudletState, Intent
@@ -8,7 +8,7 @@ from controller.core.tenants import no_place, waiting
 
 
 def authorise(intent: Intent, plan: Plan) -> None:
-    """Whether the VM may be moved there at all. Raises Refused."""
+    """Check that the VM may be moved to the plan's destination. Raises Refused."""
     ends = [intent.endpoints.get(place.endpoint) for place in (plan.source, plan.destination)]
     source, destination = ends
     if source is None or destination is None:
@@ -35,14 +35,15 @@ def authorise(intent: Intent, plan: Plan) -> None:
 
 
 def within_reach(intent: Intent, endpoint: str) -> frozenset[str]:
-    """The cloudlets to which a VM at an endpoint may move by its pools and its tenant, and the one it is at."""
+    """Return the cloudlets to which a VM at an endpoint may move by its pools and its tenant, and the endpoint's
+    own."""
     own = intent.endpoints[endpoint]
     others = (intent.endpoints[name] for name in intent.remotes(endpoint))
     return frozenset({own.cloudlet} | {lan.cloudlet for lan in others if lan.tenant == own.tenant})
 
 
 def cut_off(intent: Intent, endpoint: str) -> str | None:
-    """Why no VM can be moved away from an endpoint: it is in no pool. None if it is in one."""
+    """Return why no VM can be moved away from an endpoint: it is in no pool. None if it is in one."""
     if intent.pools_of.get(endpoint):
         return None
     cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]

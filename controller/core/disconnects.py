@@ -1,11 +1,10 @@
-"""Whom a change would cut off: a device whose VM is at another LAN than it is itself, when the two LANs share no pool
-any more, or when access rules drop what got from the one to the other.
+"""Devices that a change would disconnect from their VMs. The device and its VM are at different LANs, and the LANs
+share no pool any more, or access rules drop packets that passed between them before.
 
-What counts is the way from the device to its VM and the way back, each by itself. One is lost if something got through
-before and nothing does after, or if TCP did, to any port, and does not to any: connections are what a device has with
-its VM. So a rule about some ports, or about other protocols alone, cuts nobody off, and a way that was closed before
-cannot be lost.
-"""
+The path from the device to its VM and the path back count separately. A path is lost if something passed before and
+nothing passes after, or if TCP passed, to any port, and passes to none after: a device has connections with its VM. So
+a rule about some ports, or only about other protocols, disconnects nobody, and a path that was closed before cannot be
+lost."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,8 +29,8 @@ class Apart:
 
 @dataclass(frozen=True)
 class Loss:
-    """How a way is lost: by `rule` of `vcp`, or, without a rule, since `vcp` connects the two only as long as the
-    change is not made. `why` is that in words."""
+    """The cause of a lost path: `rule` of `vcp`; without a rule, `vcp` connects the two only before the change. `why`
+    says that in words."""
 
     vcp: str
     rule: str | None
@@ -40,16 +39,16 @@ class Loss:
 
 @dataclass(frozen=True)
 class Disconnect:
-    """A device that a change would cut off from its VM, and how."""
+    """A device that a change would disconnect from its VM, and the cause."""
 
     who: Apart
     how: Loss
 
 
 def losing(old: Intent, new: Intent) -> frozenset[str]:
-    """The endpoints that may lose a way: the members of pools that somebody leaves, those of pools with rules that
-    somebody joins, and those that the rules are about which differ. In proportion to these pools, and where rules
-    differ to the number of all."""
+    """Return the endpoints that may lose a path: members of pools that an endpoint leaves, members of pools with rules
+    that an endpoint joins, and endpoints to which a changed rule applies. The cost is proportional to these pools, and
+    to the number of all pools if rules differ."""
     found: set[str] = set()
     for name in changed(old.vcps, new.vcps):
         was, now = (vcps[name].members if name in vcps else _NONE for vcps in (old.vcps, new.vcps))
@@ -65,7 +64,7 @@ def losing(old: Intent, new: Intent) -> frozenset[str]:
 
 
 def disconnects(old: Intent, new: Intent, devices: Iterable[Apart]) -> list[Disconnect]:
-    """Those of the devices that lose the way to their VM, or the way back. Sorted."""
+    """Return the devices, sorted, that lose the path to their VM or the path back."""
     losses: dict[tuple[str, str], Loss | None] = {}
     found: list[Disconnect] = []
     for who in sorted(set(devices)):
@@ -78,7 +77,7 @@ def disconnects(old: Intent, new: Intent, devices: Iterable[Apart]) -> list[Disc
 
 
 def _loss(old: Intent, new: Intent, source: str, destination: str) -> Loss | None:
-    """How the way from one endpoint to the other is lost, if it is."""
+    """Return how the path from one endpoint to the other is lost, if it is."""
     if _judges(old, source, destination) == _judges(new, source, destination):
         return None
     if _passing(new, source, destination, "tcp"):
@@ -97,24 +96,24 @@ def _loss(old: Intent, new: Intent, source: str, destination: str) -> Loss | Non
 
 
 def _judges(intent: Intent, source: str, destination: str) -> dict[str, Sequence[AccessRule]]:
-    """The pools that two endpoints share, and their rules."""
+    """Return the pools that two endpoints share, with their rules."""
     shared = intent.pools_of.get(source, _NONE) & intent.pools_of.get(destination, _NONE)
     return {vcp: rules_of(intent, vcp) for vcp in shared}
 
 
 def _passing(intent: Intent, source: str, destination: str, protocol: str | None = None) -> Flow | None:
-    """Something that gets from one endpoint to the other, of a protocol or of any."""
+    """Return a flow that passes from one endpoint to the other, of one protocol or of any."""
     kinds = flows(intent, source, destination, protocol)
     return next((flow for flow in kinds if judge(intent, flow).passes), None)
 
 
 def _differing(was: Sequence[AccessRule], now: Sequence[AccessRule]) -> Iterable[AccessRule]:
-    """The rules, before and after, from the first that is another."""
+    """Return the rules of both lists, from the first that differs."""
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
     return (*was[alike:], *now[alike:])
 
 
 def _about(rule: AccessRule, members: frozenset[str]) -> frozenset[str]:
-    """The members of a pool that a rule is about."""
+    """Return the members of a pool to which a rule applies."""
     sources, destinations = (of & members if of else members for of in (rule.sources, rule.destinations))
     return sources | destinations if sources and destinations else _NONE

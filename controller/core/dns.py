@@ -1,12 +1,10 @@
-"""DNS records of static hosts and leases, to be included in a zone of the operator's own (RFC 1035, section 5).
-Pure.
+"""DNS records of static hosts and leases, to be included in a zone of the operator's own (RFC 1035, section 5). Pure.
 
-A static host is `HOST.ENDPOINT`, a device `DEVICE.ENDPOINT`, its VM `DEVICE-vm.ENDPOINT`: names that operators gave,
-for what a client calls itself is not to be trusted with a name. A device that holds leases at two LANs has a name
-in each.
+A static host is `HOST.ENDPOINT`, a device `DEVICE.ENDPOINT`, its VM `DEVICE-vm.ENDPOINT`. Operators gave these names:
+the name that a client sends is not trusted. A device that holds leases at two LANs has a name in each.
 
-A name is one host's: where two would share it, the one that comes later in the order of `Host` is left out, and said.
-"""
+A name belongs to one host. If two hosts would share a name, the one that comes later in the order of `Host` is left
+out, and a comment says so."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,10 +14,10 @@ from ipaddress import IPv4Address, ip_address
 from controller.core.addresses import Address
 
 TTL = 60
-"""Seconds that resolvers may keep a record: a device that walks on has another address in less than a lease time."""
+"""Seconds that resolvers may keep a record: a moving device has another address in less than a lease time."""
 
 LABEL = 63
-"""Octets that a label may have (RFC 1035, section 2.3.4)."""
+"""The most octets of a label (RFC 1035, section 2.3.4)."""
 
 
 class Form(StrEnum):
@@ -31,7 +29,7 @@ class Form(StrEnum):
 
 
 class Host(StrEnum):
-    """Who has an address: a host that was there before the address plan, a device, a device's VM."""
+    """The kind of an address's owner: a host that was there before the address plan, a device, a device's VM."""
 
     STATIC = "static"
     MD = "md"
@@ -49,7 +47,7 @@ class NamedHost:
 
     @property
     def name(self) -> str:
-        """The name below the origin. A device's name too long to carry `-vm` is cut."""
+        """The name below the origin. A device's name that is too long for `-vm` is cut."""
         return f"{self.of[: LABEL - 3] + '-vm' if self.host is Host.VM else self.of}.{self.endpoint}"
 
     def __str__(self) -> str:
@@ -57,14 +55,14 @@ class NamedHost:
 
 
 def heading(form: Form, origin: str) -> str:
-    """What comes first. `origin` is the domain without a dot at its end."""
+    """Return the first lines. `origin` is the domain without a dot at its end."""
     if form is Form.HOSTS:
         return "# static hosts and leases of the region\n"
     return f"; static hosts and leases of the region, to be included in a zone\n$ORIGIN {origin}.\n$TTL {TTL}\n"
 
 
 def records(lan: Iterable[NamedHost], form: Form, origin: str) -> Iterator[str]:
-    """The lines of all who have addresses at one LAN, in whatever order they are given."""
+    """Yield the lines of all hosts with addresses at one LAN, given in any order."""
     owners: dict[str, NamedHost] = {}
     for held in sorted(lan, key=lambda h: ([*Host].index(h.host), h.of)):
         first = owners.setdefault(held.name, held)

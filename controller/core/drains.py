@@ -1,15 +1,14 @@
-"""Where the VMs of a cloudlet go when all have to leave, and in which order. Pure.
+"""The destinations of a cloudlet's VMs when all must leave, and their order. Pure.
 
-Each goes to the best neighbour that it may go to, counting what is on its way there already: the one where it would
-arrive first. The order keeps all links busy: the largest machines of each link first, and the links in turn.
-"""
+Each VM goes to the best neighbour that it may go to: the one where it would arrive first, with the moves that already
+go there counted. The order keeps all links busy: the largest machines of each link first, and the links in turn."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 
 SLOW = 100e6
-"""Bits per second that a link is taken to have of which nobody knows more."""
+"""Bits per second that are assumed of a link of unknown bandwidth."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Leaver:
 
 @dataclass(frozen=True)
 class Link:
-    """The way to an endpoint: bits per second (None: unknown) and the round trip in milliseconds."""
+    """The path to an endpoint: bits per second (None: unknown) and the round trip in milliseconds."""
 
     bandwidth: float | None
     rtt_ms: float
@@ -40,14 +39,15 @@ class Leg:
 
 @dataclass(frozen=True)
 class Drain:
-    """The moves in their order, and who cannot go anywhere."""
+    """The moves in their order, and the VMs that cannot go anywhere."""
 
     legs: tuple[Leg, ...] = ()
     stranded: tuple[str, ...] = ()
 
 
 def plan(leavers: Iterable[Leaver], links: Mapping[str, Link]) -> Drain:
-    """A VM goes to its device if it may, else where it would arrive first; of equals to the nearest, then by name."""
+    """Return the moves. A VM goes to its device's endpoint if it may, else to where it would arrive first; among equals
+    to the nearest, then by name."""
     queues: dict[str, list[Leaver]] = {}
     busy: dict[str, float] = dict.fromkeys(links, 0.0)
     stranded = []

@@ -1,4 +1,5 @@
-"""Edits of the intent: pure, each raises Refused or gives the intent that follows. The generation is not theirs."""
+"""Edits of the intent. All are pure: each raises Refused or returns the next intent. They leave the generation
+alone."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -16,8 +17,8 @@ DEFAULT_VNI = 10000
 
 
 def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) -> Intent:
-    """Invites a cloudlet. `speakers` are the route servers' addresses, which no VTEP may have but that of the host of
-    that route server, which has its name."""
+    """Invite a cloudlet. `speakers` are the route servers' addresses. A VTEP may be one of them only if the cloudlet is
+    the host of that route server and has its name."""
     try:
         vtep = IPv4Address(cloudlet.vtep)
     except ValueError:
@@ -43,14 +44,14 @@ def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) ->
 
 
 def set_state(intent: Intent, name: str, state: CloudletState) -> Intent:
-    """Moves a cloudlet to another state."""
+    """Move a cloudlet to another state."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], state=state))
 
 
 def enrol(intent: Intent, name: str, state: CloudletState, credential: str, key: str | None) -> Intent:
-    """Moves a cloudlet to another state, with a new credential, and the key that it is bound to, if it is."""
+    """Move a cloudlet to another state, with a new credential and, if it is bound to one, the key."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     if intent.credentials.get(credential, name) != name:
@@ -60,15 +61,15 @@ def enrol(intent: Intent, name: str, state: CloudletState, credential: str, key:
 
 
 def bind(intent: Intent, name: str, key: str) -> Intent:
-    """The credential of a cloudlet is good only together with a certificate for that key from now on."""
+    """Bind a cloudlet's credential to a key: it is valid only together with a certificate for that key."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], key=key))
 
 
 def end_credential(intent: Intent, name: str) -> Intent:
-    """What a cloudlet's agent has is good for nothing any more, and its PE's session ends. It stays a member until
-    somebody says otherwise, and is one again when its agent has enrolled anew."""
+    """End the credential of a cloudlet's agent, and the session of its PE. The cloudlet stays a member until an
+    operator removes it, and takes part again when its agent has enrolled anew."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], credential=None, key=None, revoked=True))
@@ -81,7 +82,8 @@ def describe(
     labels: Mapping[str, str] | None = None,
     position: tuple[float | None, float | None] | None = None,
 ) -> Intent:
-    """Says what a cloudlet's labels are, where it is, or both: latitude and longitude, WGS-84 degrees, or neither."""
+    """Set a cloudlet's labels, its position, or both. A position is latitude and longitude in WGS-84 degrees, or
+    neither."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     cloudlet = intent.cloudlets[name]
@@ -95,14 +97,14 @@ def describe(
 
 
 def approve(intent: Intent, name: str) -> Intent:
-    """Makes a cloudlet active: one that waits for approval, one whose PE has no agent, or one that was drained."""
+    """Make a cloudlet active: one that waits for approval, one whose PE has no agent, or one that was drained."""
     if name in intent.cloudlets and intent.cloudlets[name].state is CloudletState.ACTIVE:
         raise conflict(f"{name} is active already")
     return set_state(intent, name, CloudletState.ACTIVE)
 
 
 def drain(intent: Intent, name: str) -> Intent:
-    """Takes all endpoints of a cloudlet out of every VCP and keeps them out."""
+    """Take all endpoints of a cloudlet out of every VCP and keep them out."""
     if name in intent.cloudlets and intent.cloudlets[name].state not in (CloudletState.ACTIVE, CloudletState.DRAINING):
         raise conflict(f"{name} is {intent.cloudlets[name].state}: there is nothing to drain")
     intent = set_state(intent, name, CloudletState.DRAINING)
@@ -113,7 +115,7 @@ def drain(intent: Intent, name: str) -> Intent:
 
 
 def remove_cloudlet(intent: Intent, name: str) -> Intent:
-    """Removes a cloudlet and its endpoints, once none of them is in a VCP."""
+    """Remove a cloudlet and its endpoints, once none of them is in a VCP."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     for endpoint in intent.endpoints_of.get(name, ()):
@@ -123,8 +125,8 @@ def remove_cloudlet(intent: Intent, name: str) -> Intent:
 
 
 def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str], asn: int = 64512) -> Intent:
-    """Gives a cloudlet a LAN. Site number and index are allotted here; an empty gateway means the plan's own, and
-    the IPv6 gateway is always the plan's own. `asn` is the region's AS number: a long one leaves less room for site
+    """Give a cloudlet a LAN. Site number and index are allotted here; an empty gateway means the plan's own, and the
+    IPv6 gateway is always the plan's own. `asn` is the region's AS number: a long one leaves less room for site
     numbers."""
     if endpoint.name in intent.endpoints:
         raise conflict(f"there is an endpoint {endpoint.name!r} already", "name")
@@ -179,7 +181,7 @@ def _plan(intent: Intent, prefix: str, speakers: Iterable[str]) -> AddressPlan:
 
 
 def _plan6(intent: Intent, cloudlet: str, endpoint: Endpoint) -> AddressPlan:
-    """The IPv6 plan beside the IPv4 one."""
+    """Return the IPv6 plan beside the IPv4 one."""
     try:
         plan = AddressPlan.of(endpoint.prefix6 or "")
     except PlanError as error:
@@ -227,21 +229,21 @@ def _vni(cloudlet: Cloudlet, vni: int | None, siblings: Iterable[Endpoint]) -> i
 
 
 def remove_endpoint(intent: Intent, name: str) -> Intent:
-    """Removes an endpoint, out of every VCP too."""
+    """Remove an endpoint, out of every VCP too."""
     if name not in intent.endpoints:
         raise missing("endpoint", name, intent.endpoints)
     return intent.without_endpoint(name)
 
 
 def add_vcp(intent: Intent, vcp: Vcp) -> Intent:
-    """Founds a pool without members."""
+    """Add a pool without members."""
     if vcp.name in intent.vcps:
         raise conflict(f"there is a VCP {vcp.name!r} already", "name")
     return intent.with_vcp(vcp)
 
 
 def remove_vcp(intent: Intent, name: str) -> Intent:
-    """Removes a pool once it has no members."""
+    """Remove a pool once it has no members."""
     if name not in intent.vcps:
         raise missing("VCP", name, intent.vcps)
     if members := sorted(intent.vcps[name].members):
@@ -250,13 +252,13 @@ def remove_vcp(intent: Intent, name: str) -> Intent:
 
 
 def join(intent: Intent, vcp: str, endpoint: str) -> Intent:
-    """Makes an endpoint a member of a pool."""
+    """Make an endpoint a member of a pool."""
     check_join(intent, vcp, endpoint)
     return intent.with_member(vcp, endpoint)
 
 
 def leave(intent: Intent, vcp: str, endpoint: str) -> Intent:
-    """Takes an endpoint out of a pool."""
+    """Take an endpoint out of a pool."""
     if vcp not in intent.vcps:
         raise missing("VCP", vcp, intent.vcps)
     if endpoint not in intent.vcps[vcp].members:

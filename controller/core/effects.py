@@ -1,5 +1,4 @@
-"""What a change comes to at PEs and agents. Pure; worked out when it is first asked for, which takes a while in a large
-region."""
+"""The effects of a change at PEs and agents. Pure; computed at first use, which takes a while in a large region."""
 
 import hashlib
 import json
@@ -13,23 +12,23 @@ from controller.core.intent import Intent
 
 @dataclass(frozen=True)
 class Effects:
-    """Of the change from one intent to another."""
+    """The effects of the change from one intent to another."""
 
     before: Intent
     after: Intent
 
     @cached_property
     def filters(self) -> tuple[FilterDifference, ...]:
-        """What PEs filter otherwise, by endpoint."""
+        """The differences in the filters of PEs, by endpoint."""
         return tuple(differences(self.before, self.after))
 
     @cached_property
     def told(self) -> tuple[str, ...]:
-        """The cloudlets whose agents are told something, by name."""
+        """The cloudlets, sorted by name, whose agents receive another desired state."""
         return tuple(sorted(concerned(self.before, self.after)))
 
     @cached_property
     def digest(self) -> str:
-        """The same for the same effects."""
+        """A digest that is the same for the same effects."""
         said = [[[one.endpoint, one.gone, one.new] for one in self.filters], self.told]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What is known of a move before it is made, where each figure comes from, and what that comes to. Pure."""
+"""The known facts of a move before it is made, the source of each figure, and the estimate from them. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from controller.core.prediction import BUFFER_MS, Forecast, Load, Path, forecast
 from controller.core.profiles import Correction, Error, Past, correction, error, typical
 
 BANDWIDTH, DIRTY_RATE, DISK = 100e6, 1 << 20, 32 << 20
-"""What is assumed of a link (bits per second), a machine (bytes written a second) and a disk (bytes that differ from
-the shared base) of which nobody knows anything."""
+"""Assumed values of a link (bits per second), a machine (bytes written a second) and a disk (bytes that differ from the
+shared base) that nobody has measured."""
 
 FEWEST = 3
-"""Moves over a link without which its buffer is not judged."""
+"""The fewest moves over a link from which its buffer is estimated."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A move that was made, as far as it was measured: as Past, with what later estimates start from. Bytes, bytes a
-    second (`dirty_rate`), milliseconds; `ratio` bytes went over the wire for one of memory."""
+    """A move that was made, as far as it was measured: the Past, and the figures that later estimates use. Bytes, bytes
+    a second (`dirty_rate`), milliseconds; `ratio` is the bytes on the wire for one byte of memory."""
 
     past: Past
     vm: str
@@ -31,9 +31,9 @@ class Profile:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is on record: the VM's image and size in bytes, whether it has a disk, what its driver has measured; the
+    """The recorded facts: the VM's image and size in bytes, whether it has a disk, the measurements of its driver; the
     link's round trip, and its bandwidth in bits per second there and, if need be, back; past moves of the image and
-    over the link; the pause that policy aims at. None where nobody knows."""
+    over the link; the policy's target for the pause. None where unknown."""
 
     vm: str
     image: str
@@ -51,7 +51,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Input:
-    """A figure, and where it comes from."""
+    """A figure and its source."""
 
     value: float | None
     origin: str
@@ -59,8 +59,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Estimate:
-    """`inputs` by name; what the model makes of them, None without a round trip; `seconds` are the model's times the
-    correction, None if the copy never ends or nobody knows. `error`: how good past predictions were."""
+    """`inputs` by name; the model's `forecast` from them, None without a round trip; `seconds` are the model's times
+    the correction, None if the copy never ends or the round trip is unknown. `error`: how good past predictions
+    were."""
 
     inputs: dict[str, Input]
     forecast: Forecast | None
@@ -70,12 +71,12 @@ class Estimate:
 
     @property
     def rtt_ms(self) -> float | None:
-        """The round trip during the move."""
+        """The round trip in milliseconds during the move."""
         return self.forecast.rtt_ms if self.forecast else None
 
 
 def estimate(facts: Facts) -> Estimate:
-    """What a move takes, by all that is known of it."""
+    """Return the estimate of a move from all that is known of it."""
     past = [one.past for one in facts.history]
     inputs = _inputs(facts)
     found = correction(past, facts.image, facts.link)
@@ -90,9 +91,10 @@ def estimate(facts: Facts) -> Estimate:
 
 
 def wire_ratio(wire: float, memory: float, dirty_rate: float, seconds: float) -> float | None:
-    """Return the bytes on the wire for one of memory in a move that was made: the inverse of what `forecast` does with
-    it. `wire` are the bytes of all rounds and the pause, `memory` those in use, `dirty_rate` those written a second
-    during the `seconds` before the pause: what was written is sent again. None where nothing was sent, or in use."""
+    """Return the bytes on the wire for one byte of memory in a move that was made: the inverse of the use in
+    `forecast`. `wire` are the bytes of all rounds and the pause, `memory` those in use, `dirty_rate` those written a
+    second during the `seconds` before the pause: memory that was written is sent again. None if nothing was sent, or no
+    memory was in use."""
     sent = memory + dirty_rate * seconds
     return wire / sent if wire > 0 and memory > 0 else None
 
@@ -117,7 +119,7 @@ def _measured(facts: Facts, name: str, otherwise: Input) -> Input:
 
 
 def _remembered(facts: Facts, name: str, otherwise: Input) -> Input:
-    """What past moves of this VM had, or else those of its image."""
+    """Return the typical value of past moves of this VM, or else of its image."""
     own = [getattr(one, name) for one in facts.history if one.vm == facts.vm]
     kind = [getattr(one, name) for one in facts.history if one.past.image == facts.image]
     for values, whose in ((own, "its own past moves"), (kind, f"past moves of {facts.image}")):
@@ -134,7 +136,7 @@ def _bandwidth(facts: Facts) -> Input:
 
 
 def _buffer(facts: Facts) -> Input:
-    """What a move adds to the round trip at most: as it was over this link."""
+    """Return the milliseconds that a move adds to the round trip at most, as past moves over this link did."""
     added = [
         max(one.rtt_during_ms - one.rtt_before_ms, 0.0)
         for one in facts.history

@@ -1,21 +1,21 @@
-"""The data of events, cut to a size, in words that say so. Pure."""
+"""The data of events, cut to a size; the cut data says what is left out. Pure."""
 
 import json
 from typing import Any
 
 SIZE = 64 * 1024
-"""Bytes of an event's data that the controller or an operator causes."""
+"""The largest data, in bytes, of an event that the controller or an operator causes."""
 
 FOREIGN = 4 * 1024
 """The same for a source outside of the controller."""
 
 TEXT = 300
-"""Characters that a text keeps in data that is cut."""
+"""Characters of a text that are kept in data that is cut."""
 
 
 def capped(data: dict[str, Any], most: int) -> dict[str, Any]:
-    """The data if its JSON has at most so many bytes. Else as many of its values as fit, texts and lists shortened, and
-    `cut` says what is left out."""
+    """Return the data if its JSON has at most `most` bytes. Otherwise return as many of its values as fit, with texts
+    and lists shortened; `cut` says what is left out."""
     size = _size(data)
     if size <= most:
         return data
@@ -30,7 +30,7 @@ def capped(data: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def _short(value: Any, room: int) -> Any:
-    """The value or what fits of it; None if nothing does."""
+    """Return the value or the part of it that fits; None if nothing does."""
     if isinstance(value, str) and len(value) > TEXT:
         value = f"{value[:TEXT]}… ({len(value) - TEXT} more characters)"
     if isinstance(value, list) and _size(value) > room:

@@ -1,5 +1,5 @@
-"""The pools of one family, as proximity makes them: kept as they are as far as they may be, pools that nothing holds
-together any more in their parts, and whoever is in none of them placed."""
+"""The pools of one family, as proximity makes them. Present pools are kept as far as allowed, pools that are no longer
+connected are split into their parts, and endpoints that are in none are placed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,8 +18,8 @@ from controller.core.refusals import Refused
 
 @dataclass(frozen=True)
 class Split:
-    """A pool of a family that falls apart; `parts` are the pools that its members are in then. The first keeps the
-    name."""
+    """A pool of a family that is split; `parts` are the pools in which its members are afterwards. The first one keeps
+    the name."""
 
     vcp: str
     parts: tuple[str, ...]
@@ -27,7 +27,7 @@ class Split:
 
 @dataclass
 class Family:
-    """The pools of one family while they are being settled: `intent` has them as far as they are. `left` are in no
+    """The pools of one family while they are being settled: `intent` holds them as far as they are. `left` are in no
     pool, each with the reason."""
 
     rule: PolicyVcp
@@ -37,7 +37,7 @@ class Family:
     splits: list[Split] = field(default_factory=list)
 
     def keep(self, before: Mapping[str, Vcp], candidates: frozenset[str]) -> None:
-        """The pools of before, with those members that may stay; two that do not get along do not both stay."""
+        """Keep the present pools, with the members that may stay. Of two members that conflict only one stays."""
         mine = {
             name: replace(v, members=v.members & candidates, description=self.rule.description)
             for name, v in before.items()
@@ -55,8 +55,8 @@ class Family:
                     self.left[endpoint] = refused.message
 
     def split(self, names: Iterable[str] | None = None) -> None:
-        """Pools, those named or all, into their connected parts. Whoever is left alone by that is placed anew; a pool
-        that nobody is left in is no more."""
+        """Split pools, those named or all, into their connected parts. An endpoint that remains alone is placed anew; a
+        pool without members is removed."""
         near = cache(Nearness(self.intent, self.rule, self.medians).by_distance)
         alone: list[str] = []
         apart: dict[str, frozenset[str]] = {}
@@ -83,7 +83,8 @@ class Family:
             self.splits.append(Split(name, (name, *sorted(now - {name}))))
 
     def place(self, endpoints: Iterable[str]) -> None:
-        """Those that are in no pool of the family, one after the other, until nobody finds a place any more."""
+        """Place the endpoints that are in no pool of the family, one after the other, until no further one finds a
+        place."""
         waiting = [e for e in sorted(endpoints) if not any(pools(self.intent, self.rule, e))]
         while waiting:
             refused = [endpoint for endpoint in waiting if not self._place(endpoint)]

@@ -1,10 +1,9 @@
-"""What a destination's PE filters, so that access rules hold: compiled to Flowspec. Pure.
+"""The filters of a destination's PE that enforce the access rules, compiled to Flowspec. Pure.
 
-An operator's rules are tried in their order; Flowspec has an order of its own (RFC 8955, section 5.1), and a router
-that knows some of the routes only would decide otherwise again. So what is compiled does not overlap: every packet is
-matched by one specification at most, whatever the order, and what is accepted needs none. A limit holds for each
-specification, that is for each pair of endpoints at least.
-"""
+An operator's rules are tried in their order. Flowspec has its own order (RFC 8955, section 5.1), and a router that
+knows only some of the routes would decide differently again. So compiled specifications do not overlap: every packet
+matches one at most, whatever the order, and accepted packets need none. A rate limit applies to each specification,
+that is to each pair of endpoints at least."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,15 +19,15 @@ from controller.core.policy.sections.access import joined
 from controller.wire import access as wire
 
 MOST_RANGES = 32
-"""Of ports or of protocols in one specification, so that its NLRI stays below 240 octets also in IPv6. A longer one has
-a length of two octets (RFC 8955, section 4.1), which GoBGP 4.8.0 reads as another number."""
+"""The most ranges of ports or of protocols in one specification: its NLRI stays below 240 octets also in IPv6. A longer
+one has a length of two octets (RFC 8955, section 4.1), which GoBGP 4.8.0 reads as another number."""
 
 Applied = tuple[tuple[str, tuple[AccessRule, ...]], ...]
-"""Pools and those of their rules that are about two endpoints, by the pool's name."""
+"""Pools, by name, with those of their rules that apply to two endpoints."""
 
 
 class TrafficBlock(NamedTuple):
-    """Traffic with one fate. Protocol numbers are those of one IP version."""
+    """Traffic that is treated alike. Protocol numbers are those of one IP version."""
 
     version: int
     protocols: Ranges
@@ -37,8 +36,8 @@ class TrafficBlock(NamedTuple):
 
 
 def filters(intent: Intent, of: Collection[str] | None = None) -> Mapping[str, tuple[FlowSpec, ...]]:
-    """Endpoint → what its PE filters of what comes to it out of its tunnels, sorted. Only endpoints that have any, and
-    only those `of` which it is asked. Costs work in proportion to the pairs of members of pools that have rules."""
+    """Return endpoint → the filters, sorted, that its PE applies to packets out of its tunnels. Only endpoints with
+    any, and only those in `of`. The cost is proportional to the pairs of members of pools that have rules."""
     blocks: dict[tuple[tuple[int, ...], ...], tuple[TrafficBlock, ...]] = {}
     specs: dict[str, list[FlowSpec]] = {}
     for (source, destination), pools in _pairs(intent, intent.endpoints if of is None else of).items():
@@ -52,7 +51,7 @@ def filters(intent: Intent, of: Collection[str] | None = None) -> Mapping[str, t
 
 @dataclass(frozen=True)
 class FilterDifference:
-    """What an endpoint's PE ceases to filter and what it begins to."""
+    """The specifications that an endpoint's PE stops filtering (`gone`), and those that it begins to filter (`new`)."""
 
     endpoint: str
     gone: tuple[FlowSpec, ...]
@@ -60,7 +59,8 @@ class FilterDifference:
 
 
 def differences(before: Intent, after: Intent) -> Iterator[FilterDifference]:
-    """By endpoint. Costs work in proportion to the pools with rules whose members or rules changed."""
+    """Yield the differences by endpoint. The cost is proportional to the pools with rules whose members or rules
+    changed."""
     of: set[str] = set()
     for name in before.vcps.keys() | after.vcps.keys():
         was, now = _state(before, name), _state(after, name)
@@ -79,15 +79,15 @@ def differences(before: Intent, after: Intent) -> Iterator[FilterDifference]:
 
 
 def _state(intent: Intent, vcp: str) -> tuple[tuple[AccessRule, ...], frozenset[str]]:
-    """A pool's rules and members; a pool without rules filters nothing, whoever is in it."""
+    """Return a pool's rules and members; nothing for a pool without rules, which filters nothing."""
     if vcp not in intent.vcps or not (rules := rules_of(intent, vcp)):
         return (), frozenset()
     return tuple(rules), intent.vcps[vcp].members
 
 
 def concerned(before: Intent, after: Intent) -> frozenset[str]:
-    """The cloudlets that may have to filter other things. Costs work in proportion to the pools that changed, or to all
-    of them when the rules did."""
+    """Return the cloudlets whose filters may differ. The cost is proportional to the pools that changed, or to all of
+    them if the rules did."""
     names: set[str] = set()
     same = before.policy.access == after.policy.access
     for vcp in changed(before.vcps, after.vcps) if same else before.vcps.keys() | after.vcps.keys():
@@ -99,7 +99,7 @@ def concerned(before: Intent, after: Intent) -> frozenset[str]:
 
 
 def pools(intent: Intent, of: Collection[str]) -> tuple[tuple[str, tuple[AccessRule, ...], frozenset[str]], ...]:
-    """The pools of these endpoints that have rules: all that decides what is filtered for them."""
+    """Return the pools of these endpoints that have rules: all that determines the filters of the endpoints."""
     if not intent.policy.access:
         return ()
     names = {vcp for endpoint in of for vcp in intent.pools_of.get(endpoint, ())}
@@ -108,7 +108,7 @@ def pools(intent: Intent, of: Collection[str]) -> tuple[tuple[str, tuple[AccessR
 
 
 def access(intent: Intent, cloudlet: Cloudlet) -> wire.Access:
-    """What a cloudlet filters, as its agent is told. One that may not speak yet has nothing to filter."""
+    """Return a cloudlet's filters, as its agent receives them. A cloudlet that may not speak yet has none."""
     names = [e.name for e in intent.endpoints_of.get(cloudlet.name, ())] if cloudlet.speaks else []
     found = filters(intent, names)
     lans = [wire.Filtered(endpoint=name, filters=list(map(told, found[name]))) for name in sorted(found)]
@@ -116,7 +116,7 @@ def access(intent: Intent, cloudlet: Cloudlet) -> wire.Access:
 
 
 def told(spec: FlowSpec) -> wire.Filter:
-    """A specification as an agent is told of it."""
+    """Return a specification, as an agent receives it."""
     family: wire.FlowFamily = "ipv6-flowspec" if ":" in spec.destination else "ipv4-flowspec"
     return wire.Filter(family=family, nlri=spec.nlri().hex(), actions=list(spec.actions))
 
@@ -135,7 +135,7 @@ def _pairs(intent: Intent, destinations: Collection[str]) -> Mapping[tuple[str, 
 
 
 def _blocks(pools: Applied) -> Iterator[TrafficBlock]:
-    """Every protocol and port between two endpoints that is not just accepted, once."""
+    """Yield every protocol and port between two endpoints that is not simply accepted, once."""
     fates: dict[str, dict[tuple[str, ...], list[Ports]]] = {}
     for protocol, ports in classes(rule for _, rules in pools for rule in rules):
         port = None if ports is None else ports[0]
@@ -168,7 +168,7 @@ def _specs(source: Endpoint, destination: Endpoint, blocks: Iterable[TrafficBloc
 
 
 def _numbers(protocols: Sequence[str], version: int) -> Ranges:
-    """Ranges of protocol numbers; empty: all. OTHER in front: all but those after it."""
+    """Return ranges of protocol numbers; empty means all. With OTHER in front: all except those after it."""
     if protocols[0] != OTHER:
         return joined(tuple((number(name, version), number(name, version)) for name in protocols))
     edges = [-1, *sorted(number(name, version) for name in protocols[1:]), 256]

@@ -1,7 +1,6 @@
 """BGP Flowspec (RFC 8955, IPv6: RFC 8956): one specification as data, in words, and on the wire.
 
-Ports are those of TCP and UDP. Fragments after the first carry none: only specifications without ports match them.
-"""
+Ports are those of TCP and UDP. Fragments after the first carry none: only specifications without ports match them."""
 
 import struct
 from ipaddress import ip_network
@@ -32,19 +31,19 @@ class FlowSpec(NamedTuple):
         return f"{', '.join(parts)}: {', '.join(map(action_text, self.actions))}"
 
     def nlri(self) -> bytes:
-        """The wire form, with its length in front (RFC 8955, section 4)."""
+        """Return the wire form, with its length in front (RFC 8955, section 4)."""
         parts = _prefix(1, self.destination) + _prefix(2, self.source)
         parts += _numbers(3, self.protocols) + _numbers(5, self.ports)
         return (bytes([len(parts)]) if len(parts) < 240 else struct.pack("!H", 0xF000 | len(parts))) + parts
 
 
 def number(protocol: str, version: int) -> int:
-    """A protocol's number over IPv4 or IPv6."""
+    """Return a protocol's number over IPv4 or IPv6."""
     return ICMP[version] if protocol == "icmp" else NUMBERS[protocol] if protocol in NUMBERS else int(protocol)
 
 
 def actions(verdict: Verdict) -> tuple[str, ...]:
-    """Extended communities (RFC 8955, section 7): traffic-rate-bytes, of 0 to drop, and traffic-marking."""
+    """Return the extended communities (RFC 8955, section 7): traffic-rate-bytes, of 0 to drop, and traffic-marking."""
     if not verdict.passes:
         return (_rate(0),)
     rate, dscp = verdict.rate_kbps, verdict.dscp
@@ -57,7 +56,7 @@ def _rate(bytes_per_second: int) -> str:
 
 
 def action_text(community: str) -> str:
-    """An action in words."""
+    """Return an action in words."""
     octets = bytes.fromhex(community)
     if octets[1] == 0x09:
         return f"mark DSCP {octets[7]}"
@@ -70,14 +69,14 @@ def _text(ranges: Ranges) -> str:
 
 
 def _prefix(kind: int, prefix: str) -> bytes:
-    """RFC 8955, section 4.2.2.1; RFC 8956, section 3.1, with an offset of 0."""
+    """Return a prefix component (RFC 8955, section 4.2.2.1; RFC 8956, section 3.1, with an offset of 0)."""
     network = ip_network(prefix)
     octets = network.network_address.packed[: (network.prefixlen + 7) // 8]
     return bytes([kind, network.prefixlen, *([0] if network.version == 6 else [])]) + octets
 
 
 def _numbers(kind: int, ranges: Ranges) -> bytes:
-    """RFC 8955, section 4.2.1.1: operator and value, a range as at-least AND at-most."""
+    """Return a numeric component (RFC 8955, section 4.2.1.1): operator and value, a range as at-least AND at-most."""
     if not ranges:
         return b""
     items = bytearray([kind])

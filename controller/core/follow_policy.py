@@ -1,8 +1,7 @@
-"""Whether a VM follows its device (Teka, section V): a pure decision, with its reasons.
+"""The decision whether a VM follows its device (Teka, section V): a pure function that returns its reasons.
 
-The device was seen at another cloudlet. Up to now its VM serves it from where it was, over the WAN. The VM may move
-after it, a new one may be started (synthesised) near the device, or everything stays as it is.
-"""
+The device was seen at another cloudlet. Until now its VM serves it over the WAN. The VM may move after it, a new one
+may be started (synthesised) near the device, or everything stays as it is."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +10,7 @@ from controller.core.policy.model import Migration
 
 
 class Relation(StrEnum):
-    """What the device's cloudlet is to the VM's, by the neighbour database. Stale: it was not heard of for too long."""
+    """The device's cloudlet as a neighbour of the VM's, by the neighbour database. Stale: no report for too long."""
 
     POSSIBLE = "possible"
     STALE = "stale"
@@ -19,7 +18,7 @@ class Relation(StrEnum):
 
 
 class Course(StrEnum):
-    """What becomes of the VM."""
+    """The course that is taken with the VM."""
 
     MOVE = "move"
     SYNTHESISE = "synthesise"
@@ -28,10 +27,10 @@ class Course(StrEnum):
 
 @dataclass(frozen=True)
 class Prospect:
-    """What is known and predicted when the device is seen. `rtt_ms` is the round trip between the two cloudlets during
-    the move, `migration_seconds` how long the move takes; None where nobody can predict it. `initiation_seconds` is how
-    long a new VM of this kind takes to be of service there (None: as the policy says), and `can_synthesise` whether one
-    can be started there at all. Raises ValueError for a negative number or none."""
+    """The known and predicted figures when the device is seen. `rtt_ms` is the round trip between the two cloudlets
+    during the move, `migration_seconds` how long the move takes; None if it cannot be predicted. `initiation_seconds`
+    is how long a new VM of this kind takes to serve there (None: the policy's value), and `can_synthesise` whether one
+    can be started there at all. Raises ValueError for a negative number or NaN."""
 
     neighbour: Relation
     rtt_ms: float | None = None
@@ -48,16 +47,17 @@ class Prospect:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The decision, and why, as sentences in the order in which they were found."""
+    """The decision, and its reasons as sentences in the order in which they were found."""
 
     course: Course
     reasons: tuple[str, ...]
 
 
 def decide(policy: Migration, prospect: Prospect) -> Verdict:
-    """Moves to possible neighbours only, never above `max_rtt_ms`; below `rtt_ms` however long it takes; between the
-    two if that is quicker than a new VM. What cannot be predicted is never in favour of a move. Where no VM can be
-    started, a new one would take for ever: between the two the VM then moves, and in all other cases it stays."""
+    """Return the decision. The VM moves to possible neighbours only, and never if the round trip is above `max_rtt_ms`;
+    below `rtt_ms` it moves however long it takes; between the two if the move is quicker than a new VM. An unknown
+    figure never favours a move. If no VM can be started there, a new one would take for ever: between the two the VM
+    then moves, and in all other cases it stays."""
     if prospect.neighbour is not Relation.POSSIBLE:
         why = "stale: it was not heard of for too long" if prospect.neighbour is Relation.STALE else "no neighbour"
         return _not(prospect, f"the device's cloudlet is {why}")
@@ -73,7 +73,8 @@ def decide(policy: Migration, prospect: Prospect) -> Verdict:
 
 
 def _race(policy: Migration, prospect: Prospect, between: str) -> Verdict:
-    """Whichever is of service first: the moved VM, or a new one. At a draw the new one, which pauses nobody."""
+    """Return the course that serves first: the moved VM, or a new one. At equal times it is the new one, which has no
+    pause."""
     if prospect.migration_seconds is None:
         return _not(prospect, between, "nobody can predict how long the move takes")
     move = f"the move takes {prospect.migration_seconds:g} s"

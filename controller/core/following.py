@@ -1,7 +1,6 @@
-"""What the policy in force does when the inventory changes: an endpoint that has become eligible for a pool joins it,
-and one that no longer is leaves it, in the change that made it so. Pure, like `membership`, but only those concerned
-are looked at, and only because something about them changed: what somebody joined or left by hand stays as it is, and
-shows as drift."""
+"""The effect of the policy in force when the inventory changes: an endpoint that becomes eligible for a pool joins it,
+and one that stops being eligible leaves it, in the same change. Pure, like `membership`, but only endpoints that the
+change concerns are looked at. A membership that a user added or removed by hand stays, and shows as drift."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -20,8 +19,8 @@ from controller.core.selectors import labels, matches
 
 
 def followed(old: Intent, new: Intent, medians: Medians) -> Settled:
-    """`new`, an edit of `old`, with what its policy makes of the edit. An edit of pools alone, or one that brings
-    another policy, is left as it is, at no cost."""
+    """Return `new`, an edit of `old`, with the effects of its policy on the edit. An edit of pools alone, or one with
+    another policy, is returned as it is, at no cost."""
     inventory_same = new.cloudlets is old.cloudlets and new.endpoints is old.endpoints
     if inventory_same or not new.policy.vcps or new.policy is not old.policy:
         return Settled(new)
@@ -53,8 +52,8 @@ def followed(old: Intent, new: Intent, medians: Medians) -> Settled:
 
 
 def asked(old: Intent, new: Intent) -> set[str]:
-    """The cloudlets whose round trips `followed` asks for: of those that an edit concerns, and of the members of pools
-    that may fall apart by it, since whoever is left alone there is placed anew."""
+    """Return the cloudlets whose round trips `followed` needs: those that an edit concerns, and those of the members of
+    pools that may fall apart by it, as an endpoint that remains alone there is placed anew."""
     who = sorted(concerned(old, new))
     found = {new.endpoints[name].cloudlet for name in who}
     for rule in new.policy.vcps.values():
@@ -67,7 +66,7 @@ def asked(old: Intent, new: Intent) -> set[str]:
 
 
 def eligible(intent: Intent, rule: PolicyVcp, endpoint: str) -> bool:
-    """Whether the policy wants the endpoint in the pool, or in a pool of the family, as it is now."""
+    """Return whether the policy wants the endpoint in the pool, or in a pool of the family, as it is now."""
     found = intent.endpoints.get(endpoint)
     if found is None:
         return False
@@ -80,8 +79,8 @@ def eligible(intent: Intent, rule: PolicyVcp, endpoint: str) -> bool:
 
 
 def concerned(old: Intent, new: Intent) -> Iterator[str]:
-    """Endpoints that were made, those to which a tenant consented or does no longer, and those of cloudlets about which
-    something changed that a policy asks for."""
+    """Yield the endpoints that were made, those whose tenant's consent was given or withdrawn, and those of cloudlets
+    of which a property that policies use has changed."""
     yield from (name for name in changed(old.endpoints, new.endpoints) if name not in old.endpoints)
     yield from turned(old, new)
     for name in changed(old.cloudlets, new.cloudlets):
@@ -104,7 +103,7 @@ def _moved(old: Intent, new: Intent, endpoint: str) -> bool:
 
 
 def _lost(old: Intent, new: Intent, rule: PolicyVcp) -> Mapping[str, frozenset[str]]:
-    """The family's pools that the edit took members from."""
+    """Return the family's pools from which the edit removed members."""
     if old.vcps is new.vcps:
         return {}
     both = [n for n in changed(old.vcps, new.vcps) if n in old.vcps and n in new.vcps]
@@ -121,8 +120,8 @@ def _place(
     moved: frozenset[str],
     gone: Mapping[str, frozenset[str]],
 ) -> tuple[Intent, list[Absent], list[Split]]:
-    """Those out of the family's pools that are not to be there any more, or not where they are; the pools that they
-    left into their parts; and those to be placed into pools."""
+    """Take endpoints out of the family's pools if they may not stay there, or have moved; split the pools that they
+    left into their parts; and place endpoints into pools."""
     touched = set(gone)
     placed: list[str] = []
     for endpoint in who:

@@ -1,9 +1,8 @@
-"""What the operators want the region to be: cloudlets, endpoints, pools. Immutable; every edit makes a new one.
+"""The region as the operators want it: cloudlets, endpoints, pools. Immutable; every edit makes a new one.
 
-The database holds the same in its tables; this is the form that decisions are made on. An edit costs about the same in
-a region of ten cloudlets and in one of 100,000: the mappings share what did not change, and what is looked up in them
-follows the edits.
-"""
+The database holds the same in its tables; decisions are made on this form. An edit costs about the same in a region of
+ten cloudlets and in one of 100,000: the mappings share all that did not change, and the lookup tables are updated with
+each edit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,10 +24,10 @@ __all__ = ["AnnouncePermit", "Cloudlet", "CloudletState", "Endpoint", "Intent", 
 
 @dataclass(frozen=True)
 class Intent:
-    """The region at one generation, and the policy in force. The mappings become tables, whatever they are given as.
-    `families` has the greatest number that a pool of a family ever had, `permits` where VMs may be announced from.
-    `route_servers` are the addresses of all, by name, and with `enrolled_only` they accept no cloudlet that has no
-    agent; both are the controller's settings and no generation's."""
+    """The region at one generation, and the policy in force. Mappings of any type are converted to persistent maps.
+    `families` has the greatest number that a pool of a family ever had, `permits` the endpoints from which VMs may be
+    announced. `route_servers` are the addresses of all route servers, by name. With `enrolled_only` they accept no
+    cloudlet that has no agent. Both are settings of the controller and belong to no generation."""
 
     generation: int = 0
     cloudlets: Mapping[str, Cloudlet] = field(default_factory=PersistentMap)
@@ -56,7 +55,7 @@ class Intent:
 
     @cached_property
     def permits_of(self) -> Mapping[str, tuple[AnnouncePermit, ...]]:
-        """Endpoint name → the VMs that may be announced from there, by name (only endpoints where any has)."""
+        """Endpoint name → the VMs that may be announced from there, by name (only endpoints with any)."""
         return lookups.permits_of(PersistentMap(), lookups.new(self.permits))
 
     @cached_property
@@ -71,39 +70,39 @@ class Intent:
 
     @cached_property
     def places(self) -> Grid:
-        """Which cloudlets are where (only those of which somebody said)."""
+        """The positions of cloudlets (only of those with a known one)."""
         return lookups.places(Grid(), lookups.new(self.cloudlets))
 
     @cached_property
     def vteps(self) -> Vteps:
-        """Whose the VTEPs are."""
+        """The owners of VTEPs."""
         return lookups.vteps(Vteps(), lookups.new(self.cloudlets))
 
     @cached_property
     def lans(self) -> Lans:
-        """Whose LANs an address is in."""
+        """The LANs by address."""
         return lookups.lans(Lans(), lookups.new(self.endpoints))
 
     @cached_property
     def sites(self) -> Sites:
-        """Which site numbers are taken."""
+        """The site numbers that are taken."""
         return lookups.sites(Sites(), lookups.new(self.endpoints))
 
     def ready(self) -> "Intent":
-        """The same, with everything found that is looked up in it: whoever asks first need not wait."""
+        """Compute all lookup tables now, so that their first users need not wait. Return the intent itself."""
         for names in LOOKUPS.values():
             for name in names:
                 getattr(self, name)
         return self
 
     def share(self, a: str, b: str) -> bool:
-        """Whether two endpoints are in a VCP together."""
+        """Return whether two endpoints are in a VCP together."""
         none: frozenset[str] = frozenset()
         return not self.pools_of.get(a, none).isdisjoint(self.pools_of.get(b, none))
 
     def remotes(self, endpoint: str) -> frozenset[str]:
-        """The endpoints that share at least one VCP with this one. Not transitive; without those of cloudlets whose
-        credentials were revoked."""
+        """Return the endpoints that share at least one VCP with this one. Not transitive; without those of cloudlets
+        whose credentials were revoked."""
         found: set[str] = set()
         for vcp in self.pools_of.get(endpoint, ()):
             found |= self.vcps[vcp].members
@@ -112,11 +111,12 @@ class Intent:
         return frozenset(found - {endpoint})
 
     def is_host(self, cloudlet: Cloudlet) -> bool:
-        """Whether a cloudlet is the host of a route server: it has that one's name, and its address as VTEP."""
+        """Return whether a cloudlet is the host of a route server: it has the route server's name, and its address as
+        VTEP."""
         return self.route_servers.get(cloudlet.name) == cloudlet.vtep
 
     def has_pe(self, cloudlet: Cloudlet) -> bool:
-        """Whether a cloudlet takes part with a PE, of which route servers accept a BGP session."""
+        """Return whether a cloudlet takes part with a PE from which route servers accept a BGP session."""
         return (cloudlet.enrolled if self.enrolled_only else cloudlet.speaks) and not self.is_host(cloudlet)
 
     @property
@@ -126,8 +126,8 @@ class Intent:
         return tuple(c for c in found if c is not None and c.enrolled and self.is_host(c))
 
     def protected(self, cloudlet: Cloudlet) -> tuple[Cloudlet, ...]:
-        """The other ends of those BGP sessions of a cloudlet that go through IPsec: the route servers whose hosts have
-        enrolled; for such a host, all cloudlets that have."""
+        """Return the other ends of a cloudlet's BGP sessions that go through IPsec: the route servers whose hosts have
+        enrolled; for such a host, all other cloudlets that have enrolled."""
         if not cloudlet.enrolled or not (hosts := self.hosts):
             return ()
         if not self.is_host(cloudlet):
@@ -135,18 +135,18 @@ class Intent:
         return tuple(c for c in self.cloudlets.values() if c.enrolled and not self.is_host(c))
 
     def flavour(self, endpoint: str) -> Flavour:
-        """The flavour an endpoint inherits from its cloudlet's PE."""
+        """Return the flavour that an endpoint inherits from its cloudlet's PE."""
         return self.cloudlets[self.endpoints[endpoint].cloudlet].pe
 
     def held(self, endpoint: str) -> bool:
-        """Whether an endpoint is held back: its tenant is asked, and has not consented to it (yet)."""
+        """Return whether an endpoint is held back: its tenant's consent is required and is not given (yet)."""
         found = self.endpoints[endpoint]
         tenant = self.policy.tenants.get(found.tenant or "")
         return tenant is not None and tenant.consent and found.consented_by is None
 
     def but(self, **changes: Any) -> "Intent":
-        """With other values of some fields. What is looked up follows the change: finding it anew with every one would
-        cost more than all else."""
+        """Return the intent with other values of some fields. The lookup tables are updated with the change: to compute
+        them anew each time would cost more than all else."""
         other = replace(self, **changes)
         for source, names in LOOKUPS.items():
             known = {name: follow for name, follow in names.items() if name in self.__dict__}
@@ -159,30 +159,30 @@ class Intent:
         return other
 
     def with_cloudlet(self, cloudlet: Cloudlet) -> "Intent":
-        """Adds or replaces a cloudlet."""
+        """Add or replace a cloudlet."""
         return self.with_cloudlets({cloudlet.name: cloudlet})
 
     def with_cloudlets(self, cloudlets: Mapping[str, Cloudlet]) -> "Intent":
-        """Adds or replaces cloudlets."""
+        """Add or replace cloudlets."""
         return self.but(cloudlets=PersistentMap.of(self.cloudlets).updated(cloudlets))
 
     def with_endpoint(self, endpoint: Endpoint) -> "Intent":
-        """Adds or replaces an endpoint."""
+        """Add or replace an endpoint."""
         return self.but(endpoints=PersistentMap.of(self.endpoints).plus(endpoint.name, endpoint))
 
     def with_vcp(self, vcp: Vcp) -> "Intent":
-        """Adds or replaces a VCP."""
+        """Add or replace a VCP."""
         vcps, number = PersistentMap.of(self.vcps).plus(vcp.name, vcp), vcp.number
         if vcp.family is None or number <= self.families.get(vcp.family, 0):
             return self.but(vcps=vcps)
         return self.but(vcps=vcps, families=PersistentMap.of(self.families).plus(vcp.family, number))
 
     def without_vcp(self, name: str) -> "Intent":
-        """Without the VCP; its members stay endpoints."""
+        """Remove the VCP; its members stay endpoints."""
         return self.but(vcps=PersistentMap.of(self.vcps).minus(name))
 
     def without_endpoint(self, name: str) -> "Intent":
-        """Without the endpoint, in VCPs too, and no VM may be announced from there."""
+        """Remove the endpoint, also from VCPs and from the announce permits of VMs."""
         mine = (self.vcps[vcp] for vcp in self.pools_of.get(name, ()))
         vcps = {vcp.name: replace(vcp, members=vcp.members - {name}) for vcp in mine}
         endpoints = PersistentMap.of(self.endpoints).minus(name)
@@ -191,24 +191,24 @@ class Intent:
         return intent.with_permits({permit.name: permit if permit.endpoints else None for permit in left})
 
     def without_cloudlet(self, name: str) -> "Intent":
-        """Without the cloudlet and its endpoints."""
+        """Remove the cloudlet and its endpoints."""
         intent = self
         for endpoint in self.endpoints_of.get(name, ()):
             intent = intent.without_endpoint(endpoint.name)
         return intent.but(cloudlets=PersistentMap.of(intent.cloudlets).minus(name))
 
     def with_member(self, vcp: str, endpoint: str) -> "Intent":
-        """The endpoint in the VCP."""
+        """Put the endpoint into the VCP."""
         pool = self.vcps[vcp]
         return self.with_vcp(replace(pool, members=pool.members | {endpoint}))
 
     def without_member(self, vcp: str, endpoint: str) -> "Intent":
-        """The endpoint out of the VCP."""
+        """Take the endpoint out of the VCP."""
         pool = self.vcps[vcp]
         return self.with_vcp(replace(pool, members=pool.members - {endpoint}))
 
     def with_permits(self, permits: Mapping[str, AnnouncePermit | None]) -> "Intent":
-        """With other announce permits of some VMs; None: that VM has none."""
+        """Replace the announce permits of some VMs; None removes a VM's permit."""
         other = {name: permit for name, permit in permits.items() if self.permits.get(name) != permit}
         if not other:
             return self

@@ -1,4 +1,4 @@
-"""What is different between two intents, before and after: for those who want to know what a change did. Pure."""
+"""The differences between two intents, before and after a change, for the audit log. Pure."""
 
 from dataclasses import fields
 from typing import Any
@@ -7,19 +7,19 @@ from controller.core.intent import Intent
 from controller.core.persistent_map import changed
 
 KINDS = {"cloudlets": "cloudlets", "endpoints": "endpoints", "vcps": "vcps", "berths": "permits"}
-"""Kind, as the audit log has always called it → the intent's mapping."""
+"""Kind, under its fixed name in the audit log → the intent's mapping."""
 UNTOLD = ("name", "credential", "key", "version")
-"""The name says which it is; digests and a counter tell nobody anything."""
+"""Fields that are left out: the name is the key, and digests and a counter are of no use to a reader."""
 
 MOST = 100
-"""Things of a kind that are told; of more, only how many there are."""
+"""The most things of a kind that are listed; of more, only their number is."""
 
 Told = dict[str, Any]
 
 
 def differing(old: Intent, new: Intent) -> tuple[Told, Told]:
-    """By kind and name, what was and what is: null where it was not there, or is not any more; of sets, as a pool's
-    members, those who have gone, and those who have come."""
+    """Return the values before and after, by kind and name: null for a thing that is not there; of sets, such as a
+    pool's members, those removed and those added."""
     before, after = (
         {"generation": intent.generation} if old.generation != new.generation else {} for intent in (old, new)
     )
@@ -38,7 +38,7 @@ def differing(old: Intent, new: Intent) -> tuple[Told, Told]:
 
 
 def _both(was: Any, now: Any) -> tuple[Told | None, Told | None]:
-    """Of two versions only what differs."""
+    """Return only the differing fields of two versions."""
     one, other = _document(was), _document(now)
     if one is None or other is None:
         return _plain(one), _plain(other)

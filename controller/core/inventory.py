@@ -1,4 +1,4 @@
-"""What there is in a region: cloudlets, their endpoints, and pools. Immutable."""
+"""The objects of a region: cloudlets, their endpoints, and pools. Immutable."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from controller.wire.flavours import Flavour
 
 
 class CloudletState(StrEnum):
-    """A cloudlet's life: invited → (pending →) active → draining → gone."""
+    """The states of a cloudlet: invited → (pending →) active → draining → gone."""
 
     INVITED = "invited"
     PENDING = "pending"
@@ -20,10 +20,10 @@ class CloudletState(StrEnum):
 
 @dataclass(frozen=True)
 class Cloudlet:
-    """`credential` is the digest of the agent's, and good only together with a certificate for the key whose digest is
-    `key`, if there is one (`proofs`); `version` is the generation at which its desired state last changed.
-    `latitude` and `longitude` are WGS-84 degrees, both None where nobody said. `revoked`: what its agent had is
-    good for nothing, and until it enrols again its PE is nobody's peer."""
+    """`credential` is the digest of the agent's credential. If `key` is set, the credential is valid only together with
+    a certificate for the key with that digest (`credential_proofs`). `version` is the generation at which its desired
+    state last changed. `latitude` and `longitude` are WGS-84 degrees, both None if unknown. `revoked`: its agent's
+    credential is not valid, and route servers accept no session from its PE until it enrols again."""
 
     name: str
     pe: Flavour
@@ -39,7 +39,7 @@ class Cloudlet:
 
     @property
     def place(self) -> Position | None:
-        """Where it is, if somebody said."""
+        """Its position, if known."""
         if self.latitude is None or self.longitude is None:
             return None
         return Position(self.latitude, self.longitude)
@@ -57,9 +57,9 @@ class Cloudlet:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A cloudlet LAN's attachment. `site` is unique in the region, up to 4095 for VPLS (its VE ID), `index` (1..255)
-    at the cloudlet. `prefix6` and `gateway6` are its IPv6 LAN, if it has one; `tenant` says whose it is, if
-    anybody's, and `consented_by` who has consented to it in that tenant's name, if anybody has."""
+    """A cloudlet LAN's attachment. `site` is unique in the region, up to 4095 for VPLS (its VE ID), `index` (1..255) at
+    the cloudlet. `prefix6` and `gateway6` are its IPv6 LAN, if it has one. `tenant` is its owner, if any, and
+    `consented_by` is the name of the user who consented to it for that tenant, if any did."""
 
     name: str
     cloudlet: str
@@ -85,9 +85,9 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class AnnouncePermit:
-    """Where a VM may be announced from, as route servers hold EVPN PEs to it: at the LAN where it is, and at the one
-    that it is on its way to or from. `macs` are its vNICs', and nobody else's in the pools of these `endpoints`. `kept`
-    are the addresses that it is known by, in both families, if they are not of each of these LANs."""
+    """The endpoints from which a VM may be announced, as route servers enforce it on EVPN PEs: the LAN where it is, and
+    the one that it is moving to or from. `macs` are its vNICs'; no other machine in the pools of these `endpoints` may
+    use them. `kept` are its addresses, in both families, that are outside of at least one of these LANs."""
 
     name: str
     macs: tuple[str, ...]
@@ -98,8 +98,8 @@ class AnnouncePermit:
 @dataclass(frozen=True)
 class Vcp:
     """A pool. Its flavour is that of every member's PE. `managed_by_policy`: a policy made it or took it over, and a
-    later policy that does not name it deletes it. `family` is the policy's name for the pools of which this is one, if
-    proximity made it."""
+    later policy that does not name it deletes it. `family` is the policy's name for the group of pools to which this
+    one belongs, if proximity made it."""
 
     name: str
     flavour: Flavour = Flavour.VPLS

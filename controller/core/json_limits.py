@@ -1,20 +1,19 @@
-"""How deep, how many and how long: what JSON may be like before anybody takes the trouble to read it.
+"""Limits on depth, count and length of JSON, which are checked before it is parsed.
 
-Each step here is one pass over the bytes (`replace`, `split`, `translate`, `count`), whatever is in them. An expression
-that has to find where a text ends begins anew at each quote of a text that has no end.
-"""
+Each step here is one pass over the bytes (`replace`, `split`, `translate`, `count`), whatever they contain. A regular
+expression that has to find the end of a text would start again at each quote of a text that has no end."""
 
 from array import array
 from itertools import accumulate
 
 MAX_DEPTH = 32
 MAX_VALUES = 400_000
-"""Objects, arrays, and what is in them."""
+"""Objects, arrays, and their elements."""
 MAX_NUMBER = 100
 """Characters of a number: the largest of 64 bits has twenty."""
 
 MAX_QUOTES = 4 * MAX_VALUES
-"""Two for each text; a value is one, and may have another for its name."""
+"""Two for each text; a value is one text, and its name may be another."""
 
 _OPEN, _CLOSE = b"[{", b"]}"
 _NOT_BRACKETS = bytes(set(range(256)) - set(_OPEN + _CLOSE))
@@ -25,8 +24,8 @@ _NO_NUMBERS = (b"NaN", b"Infinity")
 
 
 def unfit(body: bytes) -> str | None:
-    """Why JSON is not to be read, in a few words; None if it may be. Whether it is JSON is for its reader to say."""
-    if b"\0" in body:  # UTF-16 and UTF-32, which Python would read; texts say it as \u0000
+    """Return why JSON must not be parsed, in a few words; None if it may be. Its parser decides whether it is JSON."""
+    if b"\0" in body:  # UTF-16 and UTF-32, which Python would read; texts have it as \u0000
         return "is not UTF-8"
     if (bare := _without_texts(body)) is None:
         return f"has more than {MAX_VALUES} values"
@@ -44,8 +43,8 @@ def unfit(body: bytes) -> str | None:
 
 
 def _without_texts(body: bytes) -> bytes | None:
-    """What is outside of texts; None if there are too many of them. An escape outside of a text, which no reader
-    passes, may hide what follows it, and only that."""
+    """Return the bytes outside of texts; None if there are too many texts. An escape outside of a text, which every
+    parser rejects, may hide the characters after it, and only those."""
     plain = body.replace(rb"\\", b"").replace(rb"\"", b"")
     if plain.count(b'"') > MAX_QUOTES:
         return None

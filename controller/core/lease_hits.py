@@ -1,5 +1,5 @@
-"""Which leases another address plan hits: the address plan binds new leases, and those that are there are not taken
-away, so whoever changes it should know who holds what is not to be given out any more."""
+"""The leases that another address plan affects. The plan applies to new leases, and present ones stay. So a user who
+changes the plan must know who holds addresses that are not to be assigned any more."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ class Hit:
 
 
 def touched(before: Addresses, after: Addresses) -> list[str]:
-    """The endpoints whose exclusions or reservations differ."""
+    """Return the endpoints whose exclusions or reservations differ."""
     return sorted(
         name
         for name in before.lans.keys() | after.lans.keys()
@@ -40,8 +40,8 @@ def touched(before: Addresses, after: Addresses) -> list[str]:
 
 
 def hits(before: Addresses, after: Addresses, leases: Iterable[HeldLease]) -> list[Hit]:
-    """Leases that hold what `after` does not give to their device any more, or never did and `before` did not say.
-    Costs work in proportion to the leases, to what is new at their LANs, and to what is found."""
+    """Return the leases on addresses that `after` does not give to their device, except those that `before` already did
+    not. The cost is proportional to the leases, to the new entries of their LANs, and to the result."""
     at_lan: dict[str, list[HeldLease]] = {}
     for lease in leases:
         at_lan.setdefault(lease.endpoint, []).append(lease)
@@ -53,7 +53,7 @@ def hits(before: Addresses, after: Addresses, leases: Iterable[HeldLease]) -> li
 
 
 def _at_lan(was: LanPlan, will: LanPlan, held: Iterable[HeldLease]) -> Iterator[Hit]:
-    """What `will` says and `was` did not; each address is read once."""
+    """Yield the hits of `will`'s entries that `was` does not have; each address is parsed once."""
     numbered = sorted((int(ip_address(lease.address)), lease) for lease in held)
     for first, last in set(will.exclusions) - set(was.exclusions):
         start = bisect_left(numbered, int(ip_address(first)), key=_number)

@@ -1,8 +1,7 @@
-"""What an intent is asked for by other keys than names, and how each answer follows an edit without being found anew.
+"""The lookup tables of an intent by other keys than names, and how each follows an edit without being computed anew.
 
-Every function takes what it gave before, and what was edited since: pairs of a thing as it was and as it is, None where
-it was not, or is no more.
-"""
+Every function takes its previous result and the edits since: pairs of an object before and after, None where it did not
+exist or does not any more."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -20,12 +19,12 @@ _NOBODY: frozenset[str] = frozenset()
 
 
 def new(mapping: Mapping[str, V]) -> Edits[V]:
-    """All of it, as if none had been there before."""
+    """Return all of a mapping as edits, as if nothing had been there before."""
     return ((None, value) for value in mapping.values())
 
 
 def pools_of(known: PersistentMap[str, frozenset[str]], edits: Edits[Vcp]) -> PersistentMap[str, frozenset[str]]:
-    """Endpoint name → names of its VCPs."""
+    """Return endpoint name → names of its VCPs."""
     found: dict[str, frozenset[str]] = {}
     for before, after in edits:
         was, now = before.members if before else _NOBODY, after.members if after else _NOBODY
@@ -38,7 +37,7 @@ def pools_of(known: PersistentMap[str, frozenset[str]], edits: Edits[Vcp]) -> Pe
 def endpoints_of(
     known: PersistentMap[str, tuple[Endpoint, ...]], edits: Edits[Endpoint]
 ) -> PersistentMap[str, tuple[Endpoint, ...]]:
-    """Cloudlet name → its endpoints by index."""
+    """Return cloudlet name → its endpoints by index."""
     found: dict[str, list[Endpoint]] = {}
     for before, after in edits:
         if before:
@@ -50,7 +49,7 @@ def endpoints_of(
 
 
 def credentials(known: PersistentMap[str, str], edits: Edits[Cloudlet]) -> PersistentMap[str, str]:
-    """Credential digest → cloudlet name."""
+    """Return credential digest → cloudlet name."""
     gone: set[str] = set()
     more: dict[str, str] = {}
     for before, after in edits:
@@ -62,7 +61,7 @@ def credentials(known: PersistentMap[str, str], edits: Edits[Cloudlet]) -> Persi
 
 
 def revoked(known: PersistentMap[str, str], edits: Edits[Cloudlet]) -> PersistentMap[str, str]:
-    """Cloudlets whose credentials were revoked, by their names."""
+    """Return the cloudlets whose credentials were revoked, by their names."""
     gone: set[str] = set()
     more: dict[str, str] = {}
     for before, after in edits:
@@ -74,7 +73,7 @@ def revoked(known: PersistentMap[str, str], edits: Edits[Cloudlet]) -> Persisten
 
 
 def places(known: Grid, edits: Edits[Cloudlet]) -> Grid:
-    """Where cloudlets are."""
+    """Return the positions of cloudlets."""
     return known.but(
         (name, before.place if before else None, after.place if after else None)
         for before, after in edits
@@ -83,7 +82,7 @@ def places(known: Grid, edits: Edits[Cloudlet]) -> Grid:
 
 
 def vteps(known: Vteps, edits: Edits[Cloudlet]) -> Vteps:
-    """Whose the VTEPs are."""
+    """Return the owners of VTEPs."""
     gone: dict[str, str] = {}
     more: dict[str, str] = {}
     for before, after in edits:
@@ -95,7 +94,7 @@ def vteps(known: Vteps, edits: Edits[Cloudlet]) -> Vteps:
 
 
 def lans(known: Lans, edits: Edits[Endpoint]) -> Lans:
-    """Whose LANs there are."""
+    """Return the LANs and their owners."""
     gone: dict[str, str] = {}
     more: dict[str, str] = {}
     for before, after in edits:
@@ -105,7 +104,7 @@ def lans(known: Lans, edits: Edits[Endpoint]) -> Lans:
 
 
 def sites(known: Sites, edits: Edits[Endpoint]) -> Sites:
-    """Which site numbers are taken."""
+    """Return the site numbers that are taken."""
     gone: set[int] = set()
     more: dict[int, str] = {}
     for before, after in edits:
@@ -117,7 +116,7 @@ def sites(known: Sites, edits: Edits[Endpoint]) -> Sites:
 def permits_of(
     known: PersistentMap[str, tuple[AnnouncePermit, ...]], edits: Edits[AnnouncePermit]
 ) -> PersistentMap[str, tuple[AnnouncePermit, ...]]:
-    """Endpoint name → the VMs that may be announced from there, by name."""
+    """Return endpoint name → the VMs that may be announced from there, by name."""
     found: dict[str, dict[str, AnnouncePermit]] = {}
     for before, after in edits:
         for endpoint in (before.endpoints if before else _NOBODY) | (after.endpoints if after else _NOBODY):
@@ -136,4 +135,4 @@ LOOKUPS: Mapping[str, Mapping[str, Callable[[Any, Any], Any]]] = {
     "vcps": {"pools_of": pools_of},
     "permits": {"permits_of": permits_of},
 }
-"""Mapping of the intent → what is found in it."""
+"""Mapping of the intent → the lookup tables that follow from it."""

@@ -1,4 +1,4 @@
-"""MAC addresses that operators give: in any form that vendors write, and an interface's. Pure."""
+"""MAC addresses that operators give: any vendor's notation is accepted, and only an interface's address. Pure."""
 
 from netaddr import EUI, AddrFormatError, mac_unix_expanded
 
@@ -6,8 +6,8 @@ EXAMPLE = "02:00:5e:00:00:01"
 
 
 def mac_of(text: str) -> str:
-    """The address in the form it is kept in, from any that vendors write (`0200.5e00.0001`, `02-00-5E-…`). Raises
-    ValueError if it is none, or none that an interface can have."""
+    """Return the address in the form in which it is stored, from any vendor's notation (`0200.5e00.0001`,
+    `02-00-5E-…`). Raises ValueError if it is not a MAC address, or not one that an interface can have."""
     try:
         mac = str(EUI(text.strip(), version=48, dialect=mac_unix_expanded))
     except (AddrFormatError, ValueError, TypeError):
@@ -18,7 +18,7 @@ def mac_of(text: str) -> str:
 
 
 def _no_interfaces(mac: str) -> str:
-    """Why an interface cannot have it (IEEE 802, clause 8.2.2); empty if it can."""
+    """Return why an interface cannot have the address (IEEE 802, clause 8.2.2); empty if it can."""
     if mac == "ff:ff:ff:ff:ff:ff":
         return "the broadcast address"
     if int(mac[:2], 16) & 1:

@@ -1,8 +1,8 @@
-"""Who is in which pool, as the policy in force wants it. Pure: an intent comes in, with its policy, and the intent that
-the policy makes of it goes out. What is so already comes out as it went in.
+"""The members of each pool as the policy in force wants them. Pure: the input is an intent with its policy, the output
+the intent that follows from the policy. An intent that already follows from its policy is returned unchanged.
 
-Named members come first, then those that selectors choose, of whom members are preferred to those that are not: whoever
-cannot be in a pool beside the others stays out, and does so however often this is asked."""
+Named members come first, then those that selectors choose, with present members before others. An endpoint that cannot
+be in a pool beside the others stays out, and repeated runs give the same result."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ from controller.core.tenants import no_pool, waiting
 
 @dataclass(frozen=True, order=True)
 class Absent:
-    """An endpoint that the policy wants in a pool, or in a family of pools, and that is not in it; `why` is a
-    sentence. One that `waits` joins when its cloudlet becomes active, when its tenant consents, or when it is made;
-    else it cannot be in the pool beside those that are. `named`: the policy names it, rather than to choose it by a
+    """An endpoint that the policy wants in a pool, or in a family of pools, and that is not in it; `why` is a sentence.
+    One that `waits` joins when its cloudlet becomes active, when its tenant consents, or when it is made; any other
+    cannot be in the pool beside the present members. `named`: the policy names it, rather than chooses it by a
     selector."""
 
     vcp: str
@@ -36,7 +36,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Settled:
-    """What the policy makes of an intent, who is absent, and which pools fall apart."""
+    """The intent that follows from the policy, the endpoints that are absent, and the pools that fall apart."""
 
     intent: Intent
     absent: tuple[Absent, ...] = ()
@@ -44,8 +44,8 @@ class Settled:
 
 
 def settled(intent: Intent, medians: Medians) -> Settled:
-    """The intent with every pool of its policy as the policy wants it. Pools that a policy made and this one does not
-    know are gone; pools made over REST stay, unless the policy names them."""
+    """Return the intent with every pool of its policy as the policy wants it. Pools that an earlier policy made and
+    this one does not contain are removed; pools made over REST stay, unless the policy names them."""
     intent = without_held(intent)
     labelled = Labelled(intent)
     wanted, absent = _candidates(intent, labelled)
@@ -78,14 +78,14 @@ def _fixed(intent: Intent) -> Mapping[str, PolicyVcp]:
 
 
 def _candidates(intent: Intent, labelled: Labelled) -> tuple[dict[str, list[str]], list[Absent]]:
-    """By pool, those that may be in it as far as they alone are concerned: named ones in the order of the file, then
-    members that a selector chooses, then others that it chooses."""
+    """Return, by pool, the endpoints that may be in it regardless of others: named ones in the order of the file, then
+    members that a selector chooses, then others that it chooses. Return also the absent ones."""
     wanted: dict[str, list[str]] = {}
     absent: list[Absent] = []
     for name, rule in sorted(_fixed(intent).items()):
         present = intent.vcps.get(name)
         if present is not None and present.flavour is not rule.flavour:
-            continue  # a pool does not change its flavour: it stays as it is until somebody deletes it
+            continue  # a pool does not change its flavour: it stays as it is until a user deletes it
         pool, members = _pool(rule, present), present.members if present else frozenset()
         chosen = labelled.select(rule.select) if rule.select is not None else frozenset()
         wanted[name] = []
@@ -99,7 +99,7 @@ def _candidates(intent: Intent, labelled: Labelled) -> tuple[dict[str, list[str]
 
 
 def _near_candidates(intent: Intent, rule: PolicyVcp, labelled: Labelled) -> tuple[frozenset[str], list[Absent]]:
-    """Those that may be in a family of pools, as far as they alone are concerned."""
+    """Return the endpoints that may be in a family of pools regardless of others, and the absent ones."""
     chosen = labelled.select({} if rule.select is None else rule.select)
     found: set[str] = set()
     absent: list[Absent] = []
@@ -118,7 +118,8 @@ _OTHER_FLAVOUR = Absent("", "", "")
 
 
 def unfit(intent: Intent, pool: Vcp, endpoint: str, *, named: bool) -> Absent | None:
-    """Why the endpoint cannot be in the pool whoever else is. A selector means endpoints of the pool's flavour only."""
+    """Return why the endpoint cannot be in the pool, regardless of other members. A selector chooses only endpoints of
+    the pool's flavour."""
     found = intent.endpoints.get(endpoint)
     if found is None:
         return Absent(pool.name, endpoint, f"there is no endpoint {endpoint!r}", waits=True)
@@ -136,7 +137,7 @@ def unfit(intent: Intent, pool: Vcp, endpoint: str, *, named: bool) -> Absent | 
 
 
 def _pool(rule: PolicyVcp, present: Vcp | None) -> Vcp:
-    """The pool without members, as the policy describes it."""
+    """Return the pool without members, as the policy describes it."""
     return replace(
         present or Vcp(rule.name, rule.flavour),
         description=rule.description,
@@ -147,7 +148,7 @@ def _pool(rule: PolicyVcp, present: Vcp | None) -> Vcp:
 
 
 def _joined(intent: Intent, rule: PolicyVcp, endpoints: Iterable[str]) -> tuple[Intent, list[Absent]]:
-    """One join after the other, those left out that are refused."""
+    """Let the endpoints join one after the other. Return the intent, and the endpoints that were refused."""
     refused: list[Absent] = []
     for endpoint in endpoints:
         try:
@@ -158,7 +159,7 @@ def _joined(intent: Intent, rule: PolicyVcp, endpoints: Iterable[str]) -> tuple[
 
 
 def _same(before: Mapping[str, Vcp], after: Mapping[str, Vcp]) -> Mapping[str, Vcp]:
-    """The pools after, each the very object of before where nothing about it differs: comparing is quick then."""
+    """Return the pools after; an unchanged pool is the very object from before, so that comparing is quick."""
     other = {name: vcp for name, vcp in after.items() if before.get(name) != vcp}
     gone = before.keys() - after.keys()
     return PersistentMap.of(before).updated(other, gone) if other or gone else before

@@ -8,11 +8,11 @@ _name = re.compile(NAME_PATTERN)
 
 
 def is_name(text: str) -> bool:
-    """Whether `text` can name something."""
+    """Return whether `text` can name something."""
     return _name.fullmatch(text) is not None
 
 
 def printable(text: str, length: int) -> str:
-    """What can be shown of a text that somebody else made up. What cannot is not kept either: PostgreSQL has no place
-    for the character NUL, nor UTF-8 for half a surrogate pair."""
+    """Return the printable part of a text of foreign origin, at most `length` characters. The rest cannot be stored
+    either: PostgreSQL does not accept the character NUL, nor UTF-8 half a surrogate pair."""
     return "".join(c for c in text if c.isprintable())[:length]

@@ -1,4 +1,4 @@
-"""Reports on neighbours that wait for the database, and which of them share the next transaction. Pure."""
+"""Neighbour reports that wait for the database, and the choice of those that share the next transaction. Pure."""
 
 import asyncio
 from collections import Counter
@@ -8,16 +8,17 @@ from datetime import datetime, timedelta
 from controller.wire.neighbours import NeighbourReport
 
 MOST_AT_ONCE = 500
-"""Rounds in one transaction, more or less: a second's of 1,000 agents, since each transaction costs by itself. With
-SQLite, which has one writer, a change of the intent waits for one at most, some 50 ms, however large the region is."""
+"""Rounds in one transaction, more or less: those of 1,000 agents in a second, since each transaction has its own cost.
+With SQLite, which has one writer, a change of the intent waits for one transaction at most, some 50 ms, however large
+the region is."""
 
 OVERDUE = timedelta(seconds=10)
-"""After which a report goes before shorter ones."""
+"""The time after which a report goes before shorter ones."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A report that came `at` this time and waits for the database. `done` is set when it has it."""
+    """A report that arrived at the time `at` and waits for the database. `done` is set when it is written."""
 
     report: NeighbourReport
     at: datetime
@@ -25,12 +26,12 @@ class Arrival:
 
     @property
     def size(self) -> int:
-        """In rounds; a report without any costs as well."""
+        """The size in rounds; a report without any costs as well, and counts as one."""
         return max(1, len(self.report.measurements))
 
 
 class Arrivals:
-    """In the order in which they came. Falsy if none waits; `size` is that of all."""
+    """The waiting reports in their order of arrival. Falsy if none waits; `size` is that of all."""
 
     def __init__(self) -> None:
         self._waiting: list[Arrival] = []
@@ -40,19 +41,19 @@ class Arrivals:
         return len(self._waiting)
 
     def add(self, arrival: Arrival) -> None:
-        """One more waits."""
+        """Add a report."""
         self._waiting.append(arrival)
         self.size += arrival.size
 
     def pause(self, now: datetime, pause: float) -> float:
-        """Seconds until the one that has waited longest has waited for `pause`: what is written meanwhile for others
-        is not added to its time. Some must wait."""
+        """Return the seconds until the oldest report has waited for `pause`: the time spent on writing others is not
+        added to its own. At least one report must be waiting."""
         return min(pause, max(0.0, pause - (now - self._waiting[0].at).total_seconds()))
 
     def portion(self, now: datetime) -> list[Arrival]:
-        """Takes out what shares the next transaction. A cloudlet that brings less goes before one that brings more, so
-        that nobody waits for another's long report, unless that is overdue; the reports of one cloudlet stay in their
-        order. Some must wait."""
+        """Remove and return the reports of the next transaction. A cloudlet that brings less goes before one that
+        brings more, so that nobody waits for another's long report, unless that is overdue; the reports of one cloudlet
+        stay in their order. At least one report must be waiting."""
         brought, overdue = Counter[str](), set[str]()
         for arrival in self._waiting:
             brought[arrival.report.cloudlet] += arrival.size

@@ -7,21 +7,21 @@ from datetime import UTC, datetime, timedelta
 from statistics import fmean, median
 
 ROUND, HOUR, DAY = 0, 3600, 86400
-"""Spans in seconds; a round as it was measured has none."""
+"""Spans in seconds; a single measured round has none."""
 
 MOST_ROUNDS = 1440
-"""Rounds of a pair that are kept as they are: a day of them at one a minute."""
+"""Rounds of a pair that are kept unsummarised: a day of them at one a minute."""
 
 LEAST_KEPT = timedelta(hours=2)
-"""Rounds are kept at least this long, however many they are: an hour is rolled up when it is over."""
+"""The least time that rounds are kept, however many they are: an hour is rolled up when it is over."""
 
 LATE = timedelta(minutes=5)
-"""How long after its end an hour is rolled up. What comes later still makes it be rolled up again."""
+"""The delay after the end of an hour until it is rolled up. Rounds that come later cause another roll-up."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Rounds between two cloudlets, one or many. Times are in milliseconds, None where nothing came back."""
+    """Rounds between two cloudlets, one or many. Times are in milliseconds, None if no echo came back."""
 
     rounds: int
     method: str
@@ -34,8 +34,8 @@ class Summary:
 
 
 def rolled(parts: Sequence[Summary]) -> Summary:
-    """Many summaries in one, at least one, in whatever order: the median of the medians, the 95th percentile of the
-    95th percentiles, the jitter as the rounds had it on average, and the method that most of them used."""
+    """Return one summary of many, at least one, in any order: the median of the medians, the 95th percentile of the
+    95th percentiles, the average jitter of the rounds, and the method that most of them used."""
     methods = Counter[str]()
     for part in parts:
         methods[part.method] += part.rounds
@@ -59,19 +59,20 @@ def _known(parts: Sequence[Summary], name: str) -> list[float]:
 
 
 def _p95(values: list[float]) -> float | None:
-    """By nearest rank."""
+    """Return the 95th percentile by nearest rank."""
     return sorted(values)[(95 * len(values) + 99) // 100 - 1] if values else None
 
 
 def start(at: datetime, span: int) -> datetime:
-    """When the hour or day began that a moment is in, in UTC."""
+    """Return the start, in UTC, of the hour or day that contains a moment."""
     seconds = int(at.timestamp())
     return datetime.fromtimestamp(seconds - seconds % span, UTC)
 
 
 def kept(span: int, probe_seconds: float) -> timedelta:
-    """How long rows of a span are kept: rounds for a day, or as many as a day has of one a minute; hours for 30 days,
-    days for a year. So a pair never has more than 1,440 (7,200 where rounds are a second apart) + 720 + 365 rows."""
+    """Return how long rows of a span are kept: rounds for a day, or as many as a day has at one a minute; hours for 30
+    days, days for a year. So a pair never has more than 1,440 (7,200 where rounds are a second apart) + 720 + 365
+    rows."""
     if span == ROUND:
         return max(LEAST_KEPT, min(timedelta(days=1), timedelta(seconds=probe_seconds * MOST_ROUNDS)))
     return timedelta(days=30 if span == HOUR else 365)

@@ -1,4 +1,5 @@
-"""What reports on neighbours make of what is known. Pure: the caller reads what was and writes what has become."""
+"""The effect of neighbour reports on the stored values. Pure: the caller reads the old values and writes the new
+ones."""
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,13 +11,14 @@ from controller.core.policy.model import Neighbours
 from controller.wire.neighbours import Measurement, NeighbourReport
 
 Pair = tuple[str, str]
-"""Who measured, and whom."""
+"""The measuring cloudlet, and the measured one."""
 
 
 @dataclass(frozen=True)
 class Reporter:
-    """How far a cloudlet's agent was heard: all rounds of `run` up to `number`. `dropped` rounds it gave up in all its
-    runs, `dropped_now` in this one. `rolled_until`: from here on the history has to be rolled up."""
+    """The progress of a cloudlet's reports: all rounds of `run` up to `number` are received. The agent dropped
+    `dropped` rounds in all its runs, `dropped_now` of them in this one. `rolled_until`: from here on the history has to
+    be rolled up."""
 
     run: str
     number: int
@@ -28,7 +30,7 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Current:
-    """The current value of a pair, as it is kept."""
+    """The current value of a pair, as it is stored."""
 
     at: datetime
     fresh_until: datetime
@@ -46,9 +48,10 @@ class Current:
 
 @dataclass
 class Intake:
-    """Reports taken in one after the other. `reporters` and `current` hold what was before and become what is after;
-    `rounds` is what the history gains. Rounds come to be `repeated` when the answer to a report was lost, `unknown`
-    when a cloudlet was removed, and `too_old` for the history when an agent was alone for very long."""
+    """Reports taken in one after the other. `reporters` and `current` hold the old values and are updated to the new
+    ones; `rounds` are the additions to the history. Rounds are `repeated` when the answer to a report was lost,
+    `unknown` when a cloudlet was removed, and `too_old` for the history when an agent was disconnected for very
+    long."""
 
     policy: Neighbours
     cloudlets: Container[str]
@@ -67,7 +70,7 @@ class Intake:
         self._oldest = self.now - kept(ROUND, self.policy.probe_seconds) + timedelta(seconds=HOUR)
 
     def take(self, report: NeighbourReport, at: datetime) -> None:
-        """Takes in a report that came `at` that time."""
+        """Take in a report that arrived at the time `at`."""
         name, before = report.cloudlet, self.reporters.get(report.cloudlet)
         same = before is not None and before.run == report.run
         last = before.number if before and same else -1
@@ -119,16 +122,16 @@ class Intake:
 
     @property
     def added(self) -> dict[Pair, Current]:
-        """Pairs of which nothing was known."""
+        """The new values of pairs that had none."""
         return {pair: self.current[pair] for pair in self._touched if pair not in self._before}
 
     @property
     def changed(self) -> dict[Pair, Current]:
-        """Pairs that have another value now."""
+        """The new values of pairs that had one."""
         return {pair: self.current[pair] for pair in self._touched if pair in self._before}
 
     def news(self) -> Iterator[tuple[Pair, bool]]:
-        """Pairs whose neighbour became possible (True), or is no longer (False)."""
+        """Yield the pairs whose neighbour became possible (True), or stopped being possible (False)."""
         for pair in self._touched:
             was = self._before[pair].possible if pair in self._before else False
             if was != self.current[pair].possible:

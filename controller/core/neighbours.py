@@ -1,5 +1,5 @@
-"""Neighbours: who probes whom, how long what they found holds, and who is a place to move to (Teka, "Possible neighbour
-database"). Pure."""
+"""Neighbours: the candidates that each cloudlet probes, how long a result is valid, and the cloudlets to which VMs can
+move (Teka, "Possible neighbour database"). Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ from controller.core.proximity.reach import near, reach
 from controller.wire.neighbours import Candidate, Candidates
 
 WEIGHT = 1 / 3
-"""How much the latest round counts in the smoothed loss: one lost echo of five does not undo a neighbour, a round of
-which nothing comes back does, and it takes two good ones to make up for that."""
+"""The weight of the latest round in the smoothed loss: one lost echo of five does not make a neighbour impossible, a
+round without any reply does, and it takes two good rounds to make up for that."""
 
 REPORT_SECONDS = 60.0
-"""Agents report at least so often, however seldom they probe."""
+"""The longest time between two reports of an agent, however seldom it probes."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What one cloudlet holds of another: a place to move to, or not. `loss` (0..1) is smoothed."""
+    """One cloudlet's assessment of another: VMs can move there, or not. `loss` (0..1) is smoothed."""
 
     possible: bool
     loss: float
 
 
 def judge(policy: Neighbours, before: Standing | None, median_ms: float | None, loss: float) -> Standing:
-    """The standing after one more round, of which `loss` (0..1) did not come back. `before` is None for the first, and
-    for the first after a silence. A round trip under `rtt_ms` makes a possible neighbour, one of more than
-    `keep_rtt_ms` unmakes it; in between it stays what it was."""
+    """Return the standing after one more round, with a `loss` of 0..1. `before` is None for the first round, and for
+    the first after a silence. A round trip under `rtt_ms` makes the neighbour possible, one of more than `keep_rtt_ms`
+    makes it impossible; in between it stays as it was."""
     smoothed = loss if before is None else before.loss + WEIGHT * (loss - before.loss)
     if median_ms is None or smoothed > policy.max_loss:
         return Standing(False, smoothed)
@@ -40,18 +40,20 @@ def judge(policy: Neighbours, before: Standing | None, median_ms: float | None, 
 
 
 def lifetime(policy: Neighbours) -> timedelta:
-    """How long a round holds. Never less than two intervals: the next round's report needs more than one to come."""
+    """Return how long a round is valid. Never less than two intervals: the next round's report needs more than one to
+    arrive."""
     return timedelta(seconds=policy.probe_seconds * max(policy.stale_intervals, 2))
 
 
 def report_seconds(policy: Neighbours) -> float:
-    """How often agents report: once in an interval, twice where two intervals are all the time there is."""
+    """Return the seconds between two reports of an agent: one probe interval, or half of one if a round is valid for
+    only two; at most REPORT_SECONDS."""
     return min(policy.probe_seconds / (1 if policy.stale_intervals > 2 else 2), REPORT_SECONDS)
 
 
 def candidates(intent: Intent, cloudlet: str) -> Candidates:
-    """Whom a cloudlet probes, by name: those it shares a pool with, and those that are near. Only active ones probe and
-    are probed; who probes somebody is probed by them too. Costs work in proportion to those found."""
+    """Return the cloudlets that a cloudlet probes, by name: those it shares a pool with, and those that are near. Only
+    active ones probe and are probed; probing is always mutual. The cost is proportional to the result."""
     policy, own = intent.policy.neighbours, intent.cloudlets[cloudlet]
     probes = own.state is CloudletState.ACTIVE and not intent.is_host(own)
     names = sorted(set(_candidates(intent, cloudlet)) - {cloudlet}) if probes else []
@@ -82,8 +84,8 @@ def _candidates(intent: Intent, cloudlet: str) -> Iterator[str]:
 
 
 def concerned(old: Intent, new: Intent) -> frozenset[str]:
-    """The cloudlets of `new` whose candidates may differ between two intents. Costs work in proportion to what changed
-    and to those who are concerned; all are when the policy on neighbours or on proximity has changed."""
+    """Return the cloudlets of `new` whose candidates may differ between two intents: all if the policy on neighbours or
+    on proximity has changed. Otherwise the cost is proportional to the change and to the result."""
     if (old.policy.neighbours, old.policy.proximity) != (new.policy.neighbours, new.policy.proximity):
         return frozenset(new.cloudlets)
     names: set[str] = set()
@@ -100,7 +102,7 @@ def concerned(old: Intent, new: Intent) -> frozenset[str]:
 
 
 def _changed(old: Intent, new: Intent) -> Iterator[str]:
-    """Cloudlets that came, went, moved, or became or ceased to be active."""
+    """Yield the cloudlets that were added or removed, moved, got another VTEP, or became or stopped being active."""
     for name in changed(old.cloudlets, new.cloudlets):
         before, after = old.cloudlets.get(name), new.cloudlets.get(name)
         if before is None or after is None or _presence(before) != _presence(after):

@@ -1,4 +1,4 @@
-"""Addresses that are in use in a region, VTEPs and LANs, found by what they overlap with."""
+"""Addresses that are in use in a region, VTEPs and LANs, found by overlap."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ network = lru_cache(maxsize=1 << 16)(parse_prefix)
 """The network of a prefix in CIDR form."""
 
 _BLOCK = 16
-"""VTEPs are kept in blocks of a /16, each sorted."""
+"""VTEPs are stored in blocks of a /16, each sorted."""
 
 
 class Vteps:
-    """Whose the VTEPs are."""
+    """The VTEPs and their owners."""
 
     def __init__(
         self, owners: PersistentMap[str, str] | None = None, blocks: PersistentMap[int, tuple[int, ...]] | None = None
@@ -26,11 +26,12 @@ class Vteps:
         self._blocks: PersistentMap[int, tuple[int, ...]] = PersistentMap() if blocks is None else blocks
 
     def owner(self, vtep: str) -> str | None:
-        """The cloudlet that has the address; None if none has."""
+        """Return the cloudlet that has the address; None if none has."""
         return self._owners.get(vtep)
 
     def inside(self, lan: IPv4Network) -> str | None:
-        """The lowest VTEP inside a LAN; None if there is none. Costs work in proportion to the /16s that it covers."""
+        """Return the lowest VTEP inside a LAN; None if there is none. The cost is proportional to the /16s that it
+        covers."""
         first, last = int(lan.network_address), int(lan.broadcast_address)
         for number in range(first >> _BLOCK, (last >> _BLOCK) + 1):
             block = self._blocks.get(number, ())
@@ -39,7 +40,7 @@ class Vteps:
         return None
 
     def but(self, gone: dict[str, str], more: dict[str, str]) -> "Vteps":
-        """Without the addresses `gone`, and with those of `more`, by cloudlet."""
+        """Return the VTEPs without the addresses `gone`, and with those of `more`; both are address → cloudlet."""
         blocks: dict[int, list[int]] = {}
 
         def block(address: int) -> list[int]:
@@ -58,19 +59,20 @@ class Vteps:
 
 
 class Lans:
-    """Which LANs there are, and whose. Several endpoints may have the same prefix."""
+    """The LANs and their owners. Several endpoints may have the same prefix."""
 
     def __init__(self, owners: PersistentMap[tuple[int, int], frozenset[str]] | None = None) -> None:
         self._owners: PersistentMap[tuple[int, int], frozenset[str]] = PersistentMap() if owners is None else owners
 
     def around(self, address: IPv4Address) -> Iterator[str]:
-        """The endpoints whose LAN an address is in."""
+        """Yield the endpoints whose LAN contains an address."""
         for length in range(8, 30):
             base = int(address) >> (32 - length) << (32 - length)
             yield from sorted(self._owners.get((base, length), ()))
 
     def but(self, gone: dict[str, str], more: dict[str, str]) -> "Lans":
-        """Without the LANs of the endpoints `gone`, and with those of `more`: endpoint → prefix."""
+        """Return the LANs without those of the endpoints `gone`, and with those of `more`; both are endpoint →
+        prefix."""
         owners: dict[tuple[int, int], frozenset[str]] = {}
         for name, prefix, there in [(*entry, False) for entry in gone.items()] + [(*e, True) for e in more.items()]:
             key = _key(prefix)
@@ -90,5 +92,5 @@ def _key(prefix: str) -> tuple[int, int]:
 
 
 def _number(address: str) -> int:
-    """Of an address that was checked when it came in: several times as fast as to check it again."""
+    """Return the number of an address that was checked at input: several times as fast as checking it again."""
     return int.from_bytes(inet_aton(address), "big")

@@ -1,4 +1,4 @@
-"""People whom an issuer of OpenID Connect knows: what may they do here? Pure: claims in, a caller out."""
+"""Users of an OpenID Connect issuer and their permissions. Pure: the input is claims, the output a caller."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from controller.core.roles import Caller, Role
 from controller.wire.names import NAME_PATTERN
 
 LONGEST = 90
-"""Characters of a name in the audit log."""
+"""The most characters of a name in the audit log."""
 
 
 ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
@@ -26,17 +26,17 @@ ALGORITHMS: Mapping[str, tuple[str, str | None]] = {
     "ES512": ("EC", "P-521"),
     "EdDSA": ("OKP", "Ed25519"),
 }
-"""Algorithms of signatures that can be believed (RFC 7518, section 3.1): the kind of the key, and the curve."""
+"""Accepted signature algorithms (RFC 7518, section 3.1): the kind of the key, and the curve."""
 
 
 class NoRole(Exception):  # noqa: N818 - an answer
-    """The token is good, and may do nothing here; the message says why."""
+    """The token is valid, but gives no permissions here; the message says why."""
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """How claims become a caller. `roles`: role by value of the claim at `role`, which is a text or a list of them; a
-    dot leads into an object, as in `realm_access.roles`. `name` and `tenant` are claims with one text."""
+    """The mapping from claims to a caller. `roles`: role by value of the claim at `role`, which is a text or a list of
+    texts; a dot leads into an object, as in `realm_access.roles`. `name` and `tenant` are claims with one text."""
 
     roles: Mapping[str, Role] = field(default_factory=dict)
     role: str = "groups"
@@ -45,7 +45,7 @@ class Mapped:
 
 
 def trusted(url: str) -> bool:
-    """Whether what comes from there can be believed: over TLS, or from this machine."""
+    """Return whether a URL can be trusted: it uses TLS, or leads to this machine."""
     parts = urlsplit(url)
     return bool(parts.hostname) and (
         parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost"))
@@ -53,7 +53,7 @@ def trusted(url: str) -> bool:
 
 
 def caller(claims: Mapping[str, Any], mapped: Mapped) -> Caller:
-    """Who it is. Of several roles the greatest counts. Raises NoRole."""
+    """Return the caller. Of several roles the greatest counts. Raises NoRole."""
     said = claims.get(mapped.name)
     name = "oidc:" + printable(said if isinstance(said, str) and said.strip() else str(claims["sub"]), LONGEST)
     values = _at(claims, mapped.role)
@@ -71,7 +71,7 @@ def caller(claims: Mapping[str, Any], mapped: Mapped) -> Caller:
 
 
 def _at(claims: Mapping[str, Any], path: str) -> Any:
-    """A claim of that very name, or what a path leads to."""
+    """Return the claim with exactly this name, or else the value at the end of the path."""
     if path in claims:
         return claims[path]
     value: Any = claims

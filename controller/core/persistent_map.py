@@ -1,5 +1,5 @@
-"""Immutable mappings that share what they have in common, so that an edit, and finding out what an edit did, costs
-little however much the region holds."""
+"""Immutable mappings that share their common parts: an edit, and finding the differences after an edit, cost little
+however much the region holds."""
 
 from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from itertools import chain, compress, repeat
@@ -11,7 +11,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 SHARDS = 1024
-"""Dicts that a table is made of. An edit copies one of them and the list of all: with 100,000 entries that is 100 and
+"""The number of dicts in a map. An edit copies one of them and the list of all: with 100,000 entries that is 100 and
 1,024 references."""
 
 _NONE: dict[object, object] = {}
@@ -19,8 +19,8 @@ _ABSENT = object()
 
 
 class PersistentMap(Mapping[K, V]):
-    """A mapping; `plus` and `minus` give another one. Keys are kept in the dict that a checksum of theirs says, so that
-    the order of iteration is the same in every process."""
+    """A mapping; `plus` and `minus` return another one. A checksum of the key selects its dict, so that the order of
+    iteration is the same in every process."""
 
     __slots__ = ("_shards", "_size")
 
@@ -36,16 +36,16 @@ class PersistentMap(Mapping[K, V]):
 
     @classmethod
     def of(cls, mapping: Mapping[K, V]) -> "PersistentMap[K, V]":
-        """The mapping as a table: itself, if it is one."""
+        """Return the mapping as a persistent map: itself, if it is one."""
         return mapping if isinstance(mapping, cls) else cls(mapping)
 
     def __getitem__(self, key: K) -> V:
         return self._shards[_slot(key)][key]
 
-    if not TYPE_CHECKING:  # its type is that of Mapping, which finds out by exceptions
+    if not TYPE_CHECKING:  # its type is that of Mapping, which uses exceptions
 
         def get(self, key, default=None):
-            """As a dict's."""
+            """Return the value of the key or the default, as a dict does."""
             return self._shards[_slot(key)].get(key, default)
 
     def __contains__(self, key: object) -> bool:
@@ -68,23 +68,23 @@ class PersistentMap(Mapping[K, V]):
         return f"PersistentMap({dict(self.items())!r})"
 
     def items(self) -> ItemsView[K, V]:
-        """As a dict's."""
+        """Return the items, as a dict does."""
         return _Items(self)
 
     def values(self) -> ValuesView[V]:
-        """As a dict's."""
+        """Return the values, as a dict does."""
         return _Values(self)
 
     def plus(self, key: K, value: V) -> "PersistentMap[K, V]":
-        """With this value for the key."""
+        """Return the map with this value for the key."""
         return self.updated({key: value})
 
     def minus(self, key: K) -> "PersistentMap[K, V]":
-        """Without the key, which need not be there."""
+        """Return the map without the key, which may be missing."""
         return self.updated({}, (key,))
 
     def updated(self, more: Mapping[K, V], gone: Iterable[K] = ()) -> "PersistentMap[K, V]":
-        """With these entries, and without those keys."""
+        """Return the map with these entries, and without those keys."""
         shards, size, own = list(self._shards), self._size, set[int]()
         for key, value in chain(((key, _ABSENT) for key in gone), more.items()):
             slot = _slot(key)
@@ -117,8 +117,8 @@ class _Values(ValuesView[V], Generic[V]):
 
 
 def changed(old: Mapping[K, V], new: Mapping[K, V]) -> list[K]:
-    """The keys whose value is another object than before, or that are in one of the two only. Costs work in proportion
-    to the edits between the two, if both come from one table."""
+    """Return the keys whose value is another object, or that are in only one of the two. The cost is proportional to
+    the edits between the two, if both come from one map."""
     found: list[K] = []
     for before, after in _pairs(PersistentMap.of(old), PersistentMap.of(new)):
         found += compress(after, map(is_not, after.values(), map(before.get, after, repeat(_ABSENT))))
@@ -127,7 +127,7 @@ def changed(old: Mapping[K, V], new: Mapping[K, V]) -> list[K]:
 
 
 def _pairs(old: PersistentMap[K, V], new: PersistentMap[K, V]) -> Iterator[tuple[dict[K, V], dict[K, V]]]:
-    """The shards that differ, or may."""
+    """Yield the pairs of shards that are not the same object, and so may differ."""
     return compress(zip(old._shards, new._shards, strict=True), map(is_not, old._shards, new._shards))
 
 

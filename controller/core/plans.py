@@ -1,4 +1,4 @@
-"""What would change: from one intent to another, pool by pool, and from one policy to another, setting by setting."""
+"""The planned changes: from one intent to another, pool by pool, and from one policy to another, setting by setting."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -16,8 +16,7 @@ SECTIONS = ("addresses", "proximity", "neighbours", "access", "migration", "tena
 
 @dataclass(frozen=True, order=True)
 class Setting:
-    """Something that the policy says, by its path, such as `addresses.lans.c1-lan.lease_seconds`; None where it is not
-    said."""
+    """A setting of the policy, by its path, such as `addresses.lans.c1-lan.lease_seconds`; None where it is not set."""
 
     path: str
     before: str | None
@@ -26,10 +25,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Plan:
-    """Changes, each list sorted by name. `join` covers the members of created pools too; the members of a deleted pool
+    """Changes, each list sorted by name. `join` includes the members of created pools; the members of a deleted pool
     leave with it and are not in `leave`. `adopt` names pools made over REST that come under the policy, and `describe`
-    gives (pool, description) where the description differs. `waiting` and `out` are no changes: they say who
-    joins later, and who cannot be where the policy wants them."""
+    gives (pool, description) where the description differs. `waiting` and `out` are not changes: they list endpoints
+    that join later, and endpoints that cannot be where the policy wants them."""
 
     create: tuple[Vcp, ...] = ()
     adopt: tuple[str, ...] = ()
@@ -44,18 +43,18 @@ class Plan:
 
     @property
     def moves(self) -> int:
-        """How many steps it takes to bring the pools there."""
+        """The number of steps to change the pools."""
         steps = (self.create, self.adopt, self.describe, self.delete, self.join, self.leave)
         return sum(map(len, steps))
 
     @property
     def empty(self) -> bool:
-        """Nothing to do."""
+        """Whether there is nothing to do."""
         return not (self.moves or self.settings)
 
 
 def plan(before: Intent, after: Settled) -> Plan:
-    """The steps from an intent to another that a policy made of it."""
+    """Return the steps from an intent to the one that follows from a policy."""
     new = after.intent
     pools = [
         (name, was, now)
@@ -81,7 +80,7 @@ def plan(before: Intent, after: Settled) -> Plan:
 
 
 def settings(before: Rules, after: Rules) -> tuple[Setting, ...]:
-    """What two policies say differently, beside their pools."""
+    """Return the settings in which two policies differ, beside their pools."""
     if before is after:
         return ()
     was, now = _said(before), _said(after)
@@ -97,7 +96,7 @@ def _said(rules: Rules) -> dict[str, str]:
 
 
 def _values(path: str, value: object) -> Iterator[tuple[str, str]]:
-    """What is below `path`, with a sentence for each rule of access; what is not said is left out."""
+    """Yield the settings below `path`, with a sentence for each access rule; unset values are left out."""
     if value is None:
         return
     if isinstance(value, tuple) and value and isinstance(value[0], AccessRule):
@@ -124,7 +123,7 @@ def _listed(values: Iterable[object]) -> str:
 
 
 def sentence(rule: AccessRule) -> str:
-    """A rule of access in words."""
+    """Return an access rule in words."""
     what = [str(rule.action)]
     if rule.rate_kbps is not None:
         what.append(f"to {rule.rate_kbps} kbit/s")

@@ -1,4 +1,4 @@
-"""A policy as an edit of the intent: what it makes of the region, and what is wrong with that, and where."""
+"""A policy as an edit of the intent: the resulting region, and the errors with their places in the file."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from controller.core.tenants import no_place, no_pool
 from controller.core.words import meant
 
 SUGGESTIONS = 10
-"""Unknown names beyond this many get no suggestion: looking for one takes time, and a region may have thousands."""
+"""Unknown names beyond this many get no suggestion: a search takes time, and a region may have thousands."""
 
 
 @dataclass(frozen=True)
 class PolicyEdit:
-    """The steps, the intent after them, and what somebody should look at although it is allowed."""
+    """The steps, the intent after them, and warnings: allowed, but worth a check by the user."""
 
     plan: Plan
     intent: Intent
@@ -30,8 +30,8 @@ class PolicyEdit:
 
 
 def apply(intent: Intent, policy: Policy, medians: Medians, *, strict: bool = False) -> PolicyEdit:
-    """The intent under `policy`. Raises PolicyInvalid for every member that cannot be where the policy names it, each
-    with its place; `strict`: for whatever else would be a warning too."""
+    """Return the intent under `policy`. Raises PolicyInvalid with every member that cannot be where the policy names
+    it, each with its place in the file; with `strict` also for all warnings."""
     after = settled(intent.but(policy=policy.rules), medians)
     errors = list(_flavours(intent, policy))
     errors += _members(intent, policy, (a for a in after.absent if a.named))
@@ -66,14 +66,14 @@ def _members(intent: Intent, policy: Policy, refused: Iterable[Absent]) -> Itera
 
 
 def _left_out(policy: Policy, absent: Iterable[Absent]) -> Iterator[PolicyError]:
-    """Those whom a selector chooses, or proximity, and who cannot be in the pool."""
+    """Yield the endpoints that a selector or proximity chooses, but that cannot be in the pool."""
     for one in absent:
         if not one.named and not one.waits:
             yield policy.error(("vcps", one.vcp, "select"), f"{one.endpoint} stays out of {one.vcp}: {one.why}")
 
 
 def _empty(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
-    """Selectors that choose nobody."""
+    """Yield the selectors that match no endpoint."""
     labelled = Labelled(intent)
     for name, rule in policy.rules.vcps.items():
         if rule.select is not None and not any(_of_flavour(intent, rule, e) for e in labelled.select(rule.select)):
@@ -88,7 +88,7 @@ def _of_flavour(intent: Intent, rule: PolicyVcp, endpoint: str) -> bool:
 
 
 def _nobody(intent: Intent, selector: Selector, noun: str) -> str:
-    """That the selector matches nothing, and why, where one of its labels or values is not known at all."""
+    """Return that the selector matches nothing, and why, if one of its labels or values does not exist at all."""
     known: dict[str, set[str]] = {}
     for cloudlet in intent.cloudlets.values():
         for key, value in cloudlet.labels.items():
@@ -104,8 +104,8 @@ def _nobody(intent: Intent, selector: Selector, noun: str) -> str:
 
 
 def _strangers(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
-    """Endpoints that are where the policy does not let their tenant attach, and members of pools made over REST that
-    it does not let them into: they stay, but could not come again."""
+    """Yield endpoints at places where the policy does not let their tenant attach, and members of pools made over REST
+    that the policy does not let them into. They stay, but could not attach or join again."""
     if not policy.rules.tenants:
         return
     for endpoint in intent.endpoints.values():

@@ -1,4 +1,4 @@
-"""Which members of pools do not get along, for all pools at once: `pools.check_join` looks at one join at a time."""
+"""Conflicts between members of pools, for all pools at once; `pools.check_join` checks one join at a time."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,9 +8,9 @@ from controller.wire.flavours import Flavour
 
 
 def clashing(intent: Intent) -> frozenset[str]:
-    """The members that have to do with a clash: two endpoints of one cloudlet in a pool, two VNIs in an EVPN pool, or
-    two overlapping prefixes that one cloudlet would route to. Taking them out of the pools leaves none. Costs work in
-    proportion to the endpoints and memberships, as long as few prefixes overlap."""
+    """Return the members that are part of a conflict: two endpoints of one cloudlet in a pool, two VNIs in an EVPN
+    pool, or two overlapping prefixes that one cloudlet would route to. Without them in the pools there is no conflict.
+    The cost is proportional to the endpoints and memberships, as long as few prefixes overlap."""
     found: set[str] = set()
     for vcp in intent.vcps.values():
         members = [intent.endpoints[name] for name in vcp.members]
@@ -38,7 +38,8 @@ def clashing(intent: Intent) -> frozenset[str]:
 
 
 def _overlapping(endpoints: Iterable[Endpoint]) -> Iterator[str]:
-    """Those whose prefix overlaps another's. Sorted by address, a prefix overlaps the widest before it or none."""
+    """Yield the endpoints whose prefix overlaps another's. In order of address, a prefix overlaps the widest before it
+    or none."""
     lans = ((e.name, network(prefix)) for e in endpoints for prefix in (e.prefix, e.prefix6) if prefix)
     ranges = sorted(
         (lan.version, int(lan.network_address), -lan.num_addresses, lan.num_addresses, name) for name, lan in lans

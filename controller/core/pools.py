@@ -1,4 +1,4 @@
-"""Who may become a member of which pool. Raises Refused; says nothing when all is well."""
+"""The checks of which endpoints may become members of which pool. A check raises Refused, or returns nothing."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from controller.wire.flavours import Flavour
 
 
 def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
-    """Whether `endpoint` may join `vcp`."""
+    """Check that `endpoint` may join `vcp`."""
     if vcp not in intent.vcps:
         raise missing("VCP", vcp, intent.vcps)
     if endpoint not in intent.endpoints:
@@ -48,9 +48,9 @@ def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
 
 
 def _check_prefixes(intent: Intent, vcp: str, joining: Endpoint, members: list[Endpoint]) -> None:
-    """A cloudlet routes to its own LANs and to those of every member of every pool it has an endpoint in. After the
-    join these must not overlap: neither the newcomer with what the members' cloudlets route to, nor the members with
-    what the newcomer's cloudlet routes to."""
+    """Check that prefixes do not overlap after the join. A cloudlet routes to its own LANs and to those of every member
+    of every pool it has an endpoint in. The newcomer must not overlap with the routes of the members' cloudlets, nor
+    the members with the routes of the newcomer's cloudlet."""
     _check_overlap(joining, _routed(intent, *(m.cloudlet for m in members)), f"a cloudlet of {vcp} routes to both")
     seen_by_newcomer = _routed(intent, joining.cloudlet)
     for member, other in _overlapping(members, seen_by_newcomer):
@@ -58,7 +58,7 @@ def _check_prefixes(intent: Intent, vcp: str, joining: Endpoint, members: list[E
 
 
 def check_lan(intent: Intent, cloudlet: str, prefix: Network, field: str) -> None:
-    """Whether `prefix`, which the request's `field` gives, may be a further LAN of `cloudlet`."""
+    """Check that `prefix`, which the request's `field` gives, may be a further LAN of `cloudlet`."""
     for other in _routed(intent, cloudlet):
         for theirs in _prefixes(other):
             if theirs.overlaps(prefix):
@@ -66,7 +66,7 @@ def check_lan(intent: Intent, cloudlet: str, prefix: Network, field: str) -> Non
 
 
 def _routed(intent: Intent, *cloudlets: str) -> list[Endpoint]:
-    """The endpoints whose prefixes any of the cloudlets has routes to: its own, and their remotes."""
+    """Return the endpoints to whose prefixes any of the cloudlets has routes: its own, and their remotes."""
     own = [e for cloudlet in cloudlets for e in intent.endpoints_of.get(cloudlet, ())]
     pools = {vcp for e in own for vcp in intent.pools_of.get(e.name, ())}
     names = {e.name for e in own}.union(*(intent.vcps[vcp].members for vcp in pools))
@@ -86,8 +86,8 @@ def _check_overlap(one: Endpoint, others: Iterable[Endpoint], why: str) -> None:
 
 
 def _overlapping(some: Iterable[Endpoint], apart: Iterable[Endpoint]) -> Iterator[tuple[Endpoint, Endpoint]]:
-    """Pairs of one and the other that overlap. Those of `apart` do not overlap each other, as one cloudlet's routes
-    never do: so it is enough to look at what begins last before the end of a prefix."""
+    """Yield overlapping pairs, one endpoint from each group. The endpoints of `apart` do not overlap each other, as one
+    cloudlet's routes never do. So it is enough to look at those that begin last before the end of a prefix."""
     others = sorted((*span, other.name, other) for other in apart for span in _spans(other.prefix, other.prefix6))
     starts = [(version, first) for version, first, _, _, _ in others]
     for one in some:
@@ -100,7 +100,7 @@ def _overlapping(some: Iterable[Endpoint], apart: Iterable[Endpoint]) -> Iterato
 
 @lru_cache(maxsize=1 << 16)
 def _spans(*prefixes: str | None) -> tuple[tuple[int, int, int], ...]:
-    """IP version, first and last address of each prefix: quicker to compare than networks are."""
+    """Return the IP version, first and last address of each prefix, which are quicker to compare than networks."""
     lans = [network(prefix) for prefix in prefixes if prefix is not None]
     return tuple((lan.version, int(lan.network_address), int(lan.broadcast_address)) for lan in lans)
 

@@ -1,44 +1,45 @@
-"""What a move will take: a model of pre-copy live migration over a WAN. Pure.
+"""The prediction of a move: a model of pre-copy live migration over a WAN. Pure.
 
-Memory is copied while the VM runs, in rounds: each sends what was written during the one before, and waits a round trip
-for the other side to agree (CloudNet, section 3.2; Chaufournier, section 3.3). When a pause takes the rest, the VM is
-stopped and the rest is sent. The disk's delta goes first. How fast it goes is bounded by the link, and by TCP's window
-over the round trip (Teka, "Performance analysis and TCP"); several paths add up.
-"""
+Memory is copied while the VM runs, in rounds: each sends the memory written during the previous one, and waits a round
+trip for the other side to agree (CloudNet, section 3.2; Chaufournier, section 3.3). When the rest fits into the pause,
+the VM is stopped and the rest is sent. The disk's delta goes first. The speed is bounded by the link, and by TCP's
+window over the round trip (Teka, "Performance analysis and TCP"); several paths add up."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 WINDOW = 4 << 20
-"""Bytes in flight on a path at most: Linux' largest send buffer by default (ip-sysctl, tcp_wmem)."""
+"""The most bytes in flight on a path: Linux' largest send buffer by default (ip-sysctl, tcp_wmem)."""
 
 BUFFER_MS = 100.0
-"""How much a full link delays packets at most when nobody has measured it: the usual size of its buffer."""
+"""The longest delay in milliseconds that a full link adds to packets if it was not measured: the usual size of its
+buffer."""
 
 MOST_ROUNDS = 500
-"""A copy that takes more is not worth waiting for: it counts as one that never ends."""
+"""The most rounds: a copy that takes more is not worth waiting for and counts as one that never ends."""
 
 SETUP_TRIPS = 4
-"""Round trips before the first byte: connections made, capabilities agreed on."""
+"""Round trips before the first byte: connections are made, capabilities agreed on."""
 
 THROTTLES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
-"""How much of its CPU time the VM is denied so that the copy catches up (QEMU's auto-converge: 20 % first, 10 % more
+"""Parts of the VM's CPU time that are withheld so that the copy catches up (QEMU's auto-converge: 20 % first, 10 % more
 each time, 99 % at most)."""
 
 TRIES = 2
-"""Rounds that are waited at each throttle before the next."""
+"""Rounds at each throttle before the next one is used."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """One way between the two cloudlets: bits per second that a copy gets, and the round trip without it."""
+    """One path between the two cloudlets: bits per second that a copy gets, and the round trip without it."""
 
     bandwidth: float
     rtt_ms: float
 
     @property
     def window_ms(self) -> float:
-        """How long the link takes to send a whole window: what is beyond the round trip waits in the link's buffer."""
+        """Milliseconds that the link takes to send a whole window: the part beyond the round trip waits in the link's
+        buffer."""
         return WINDOW * 8000 / self.bandwidth
 
     @property
@@ -49,9 +50,9 @@ class Path:
 
 @dataclass(frozen=True)
 class Load:
-    """What has to move. Bytes of memory in use, of disk that differs from the shared base, and bytes of memory written
-    a second; `ratio` bytes go over the wire for one of memory. `downtime_ms` is the pause that is aimed at.
-    `auto_converge`: the VM is slowed down if need be. Raises ValueError for what cannot be."""
+    """The data to move. Bytes of memory in use, of disk that differs from the shared base, and bytes of memory written
+    a second; `ratio` is the bytes on the wire for one byte of memory. `downtime_ms` is the target for the pause.
+    `auto_converge`: the VM is slowed down if need be. Raises ValueError for a value that is negative or not finite."""
 
     memory: float
     dirty_rate: float
@@ -68,9 +69,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Forecast:
-    """`converges`: the copy comes to an end, with the VM denied `throttle` (0..1) of its CPU time; else `rounds` is 0
-    and there are no times. `wire` in bytes, `rate` in bytes a second. `window_bound`: TCP's window is what holds the
-    first path back, not the link. `rtt_ms` is the round trip during the move."""
+    """`converges`: the copy comes to an end, with `throttle` (0..1) of the VM's CPU time withheld; otherwise `rounds`
+    is 0 and there are no times. `wire` in bytes, `rate` in bytes a second. `window_bound`: TCP's window limits the
+    first path, not the link. `rtt_ms` is the round trip during the move."""
 
     converges: bool
     throttle: float
@@ -84,8 +85,9 @@ class Forecast:
 
 
 def forecast(load: Load, paths: tuple[Path, ...], buffer_ms: float = BUFFER_MS) -> Forecast:
-    """What a move over these paths takes; the first is the one that the device's packets share. `buffer_ms` is how long
-    packets wait there at most when the link is full. Raises ValueError without a path, or one without bandwidth."""
+    """Return the forecast of a move over these paths; the device's packets share the first one. `buffer_ms` is the
+    longest wait of packets there when the link is full. Raises ValueError without a path, or for one without
+    bandwidth."""
     if not paths or any(not (path.bandwidth > 0 and path.rtt_ms >= 0) for path in paths):
         raise ValueError("a move needs a path with a bandwidth above 0 and a round trip of at least 0")
     rate, trip = sum(path.rate for path in paths), paths[0].rtt_ms / 1000
@@ -110,8 +112,8 @@ class _Copy:
 
 
 def _copies(load: Load, rate: float, trip: float) -> Iterator[_Copy | None]:
-    """The copy at each throttle, None where it does not come to an end. The hypervisor throttles step by step, and
-    sends all memory anew in the meantime: the quickest of these is what it comes to."""
+    """Yield the copy at each throttle, None where it does not come to an end. The hypervisor throttles step by step,
+    and sends all memory anew in the meantime: the quickest copy is the one that takes place."""
     whole = load.memory * load.ratio / rate + trip
     for step, throttle in enumerate(THROTTLES if load.auto_converge else THROTTLES[:1]):
         rounds = _rounds(load, rate, trip, load.dirty_rate * (1 - throttle))
@@ -125,8 +127,8 @@ def _copies(load: Load, rate: float, trip: float) -> Iterator[_Copy | None]:
 
 
 def _rounds(load: Load, rate: float, trip: float, dirty_rate: float) -> list[float] | None:
-    """Bytes of memory sent in each round, the last of them during the pause; None if it never comes to that. No round
-    has more than the whole memory, however long the one before took."""
+    """Return the bytes of memory sent in each round, the last of them during the pause; None if the copy never comes to
+    that. No round has more than the whole memory, however long the previous one took."""
 
     amount, sent = load.memory, list[float]()
     while amount * load.ratio / rate > load.downtime_ms / 1000:

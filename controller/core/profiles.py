@@ -1,9 +1,8 @@
-"""What past moves say about the next one: a factor on the model's time, and how far off predictions were. Pure.
+"""Corrections from past moves: a factor on the model's time, and the error of predictions. Pure.
 
-Profiles are shared by all cloudlets (Teka, section V), so that a machine has a history wherever it comes to. A kind of
-machine (its image) and a link (from one cloudlet to another) each have a factor: the median, which one bad day does not
-move, drawn towards 1 as long as there are few moves to tell from.
-"""
+All cloudlets share the profiles (Teka, section V), so that a machine has a history wherever it arrives. A kind of
+machine (its image) and a link (from one cloudlet to another) each have a factor: the median, which one outlier does not
+change, drawn towards 1 as long as there are few moves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,22 +10,22 @@ from math import ceil, exp, log
 from statistics import median
 
 DOUBT = 3.0
-"""Moves' worth of doubt: with so many the factor counts half."""
+"""The weight of doubt, in moves: with this many moves the factor counts half."""
 
 FARTHEST = 8.0
 """No factor is above this, or below its inverse."""
 
 SWEEPS = 4
-"""How often images and links are looked at in turn; after that their factors hardly change."""
+"""The number of passes over images and links in turn; after that their factors hardly change."""
 
 ENOUGH = 50
-"""How many of the latest moves of an image, and of a link, are looked at."""
+"""The number of latest moves of an image, and of a link, that are used."""
 
 
 @dataclass(frozen=True)
 class Past:
     """A move that was made: its image and its link, the seconds it took, the model's, and those that were predicted
-    (the model's, corrected by what was known then; None if nobody had predicted it)."""
+    (the model's with the correction of that time; None if there was no prediction)."""
 
     image: str
     link: tuple[str, str]
@@ -37,8 +36,8 @@ class Past:
 
 @dataclass(frozen=True)
 class Correction:
-    """`factor` on the model's seconds: what the image's and the link's come to together, found from `image_moves` and
-    `link_moves` moves."""
+    """`factor` on the model's seconds: the product of the image's and the link's factor, within bounds, found from
+    `image_moves` and `link_moves` moves."""
 
     factor: float = 1.0
     image_factor: float = 1.0
@@ -49,8 +48,8 @@ class Correction:
 
 @dataclass(frozen=True)
 class Error:
-    """How far off the predictions of `moves` past moves were: half of them by less than `median` of the time that it
-    took in the end, nine of ten by less than `p90`."""
+    """The error of the predictions of `moves` past moves, as a part of the actual time: at most `median` for half of
+    them, at most `p90` for nine of ten."""
 
     moves: int
     median: float
@@ -58,9 +57,9 @@ class Error:
 
 
 def correction(past: Sequence[Past], image: str, link: tuple[str, str]) -> Correction:
-    """The factor for a move of this image over this link. The two are told apart by median polish (Tukey, "Exploratory
-    Data Analysis", chapter 11): what is left of a move when its link is taken into account counts for its image, and
-    the other way round."""
+    """Return the factor for a move of this image over this link. Median polish separates the two (Tukey, "Exploratory
+    Data Analysis", chapter 11): the part of a move that its link does not explain counts for its image, and the other
+    way round."""
     known = [one for one in past if one.seconds > 0 and one.model_seconds > 0]
     images, links = dict.fromkeys([o.image for o in known], 0.0), dict.fromkeys([o.link for o in known], 0.0)
     for _ in range(SWEEPS):
@@ -74,7 +73,7 @@ def correction(past: Sequence[Past], image: str, link: tuple[str, str]) -> Corre
 
 
 def error(past: Sequence[Past]) -> Error | None:
-    """How good predictions were; None where there were none."""
+    """Return the error of past predictions; None if there were none."""
     off = sorted(
         abs(one.predicted_seconds - one.seconds) / one.seconds
         for one in past
@@ -84,7 +83,7 @@ def error(past: Sequence[Past]) -> Error | None:
 
 
 def typical(values: Sequence[float | None]) -> float | None:
-    """The median of what is known; None if nothing is."""
+    """Return the median of the known values; None if there is none."""
     known = [value for value in values if value is not None]
     return median(known) if known else None
 
@@ -94,7 +93,7 @@ def _off(one: Past) -> float:
 
 
 def _drawn(logarithms: Sequence[float]) -> float:
-    """Their median, drawn towards 0."""
+    """Return the median, drawn towards 0."""
     return median(logarithms) * len(logarithms) / (len(logarithms) + DOUBT)
 
 

@@ -1,16 +1,16 @@
-"""From what is known of a move to the decision on it, and to what an operator can do about that. Pure."""
+"""The input to the decision on a move, and the advice to operators after it. Pure."""
 
 from controller.core.estimates import Estimate
 from controller.core.follow_policy import Course, Prospect, Relation
 
 
 def prospect(relation: Relation, found: Estimate, can_synthesise: bool) -> Prospect:
-    """What `core.moves.decide` is given: the RTT that the move itself makes, and its corrected time."""
+    """Return the input of `controller.core.follow_policy.decide`: the RTT during the move, and its corrected time."""
     return Prospect(relation, found.rtt_ms, found.seconds, None, can_synthesise)
 
 
 def advice(course: Course, vm: str, endpoint: str) -> str:
-    """What an operator can do who does not agree, or has to do what nobody does by itself."""
+    """Return the commands for an operator who disagrees with the decision, or who must do what is not automatic."""
     move = f"`weft move start {vm} {endpoint}` moves it all the same"
     match course:
         case Course.MOVE:

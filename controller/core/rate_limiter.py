@@ -1,9 +1,9 @@
-"""How often somebody may ask: a token bucket for each, kept as one number (GCRA, ATM Forum TM 4.0, annex C)."""
+"""Limits on request rates: a token bucket for each key, kept as one number (GCRA, ATM Forum TM 4.0, annex C)."""
 
 from collections.abc import Hashable
 
 MANY = 10_000
-"""Buckets above which the full ones are forgotten."""
+"""Number of buckets above which the full ones are forgotten."""
 
 
 class RateLimiter:
@@ -19,8 +19,8 @@ class RateLimiter:
         return len(self._full)
 
     def take(self, key: Hashable, now: float) -> float:
-        """Takes one at `now`, in seconds of any steady clock. Gives 0, or how many seconds there is none; then nothing
-        was taken."""
+        """Take one token at `now`, in seconds of any steady clock. Return 0, or the seconds until there is one; then
+        nothing was taken."""
         full = max(self._full.get(key, now), now) + self._gap
         wait = full - now - self._depth
         if wait > 1e-9:
@@ -29,7 +29,7 @@ class RateLimiter:
         return 0.0
 
     def charge(self, key: Hashable, now: float, amount: float) -> None:
-        """Take `amount` of what `key` may ask for, be it there or not: for costs that show only afterwards."""
+        """Take `amount` tokens of `key`, also if there are not so many: for costs that show only afterwards."""
         self._keep(key, max(self._full.get(key, now), now) + amount * self._gap, now)
 
     def _keep(self, key: Hashable, full: float, now: float) -> None:

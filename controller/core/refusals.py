@@ -1,4 +1,4 @@
-"""Why a request cannot be done. Raised by pure decisions, turned into problem details at the API's edge."""
+"""The reasons why a request is refused. Pure decisions raise them; the API's edge turns them into problem details."""
 
 from collections.abc import Collection
 from typing import Literal
@@ -9,11 +9,11 @@ Kind = Literal["invalid", "conflict", "missing"]
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a failure
-    """`invalid`: wrong in itself; `conflict`: at odds with what is there; `missing`: the thing addressed is not there.
+    """`invalid`: wrong in itself; `conflict`: in conflict with the present state; `missing`: the addressed thing does
+    not exist.
 
-    `field` is the request's field at fault, in dotted form; None where the request as a whole is at fault. `suggestion`
-    is what probably should stand there instead.
-    """
+    `field` is the request's field at fault, in dotted form; None if the request as a whole is at fault. `suggestion` is
+    the value that was probably meant."""
 
     def __init__(self, kind: Kind, message: str, field: str | None = None, suggestion: str = "") -> None:
         super().__init__(message)
@@ -24,25 +24,26 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
 
 
 def invalid(field: str, message: str) -> Refused:
-    """The value of `field` can never be right."""
+    """Return the refusal of a value of `field` that can never be right."""
     return Refused("invalid", message, field)
 
 
 def conflict(message: str, field: str | None = None) -> Refused:
-    """Right in itself, but at odds with what is there."""
+    """Return the refusal of a request that is valid in itself, but in conflict with the present state."""
     return Refused("conflict", message, field)
 
 
 def unknown(field: str, noun: str, name: str, known: Collection[str] = ()) -> Refused:
-    """The value of `field` names nothing that there is. `known` are the names that the caller may learn."""
+    """Return the refusal of a value of `field` that names nothing. `known` are the names that the caller may learn."""
     return Refused("invalid", absent(noun, name, known), field, near(name, few(name, known)))
 
 
 def missing(noun: str, name: str, known: Collection[str] = ()) -> Refused:
-    """The addressed thing is not there. `known` are the names that the caller may learn."""
+    """Return the refusal of a request whose addressed thing does not exist. `known` are the names that the caller may
+    learn."""
     return Refused("missing", absent(noun, name, known))
 
 
 def absent(noun: str, name: str, known: Collection[str] = ()) -> str:
-    """The sentence that nothing has this name, with one that somebody may have meant by it."""
+    """Return the sentence that nothing has this name, with the name that was probably meant."""
     return f"there is no {noun} {name!r}{meant(name, few(name, known))}"

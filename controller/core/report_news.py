@@ -17,13 +17,13 @@ class News:
 
 
 def news(before: Report | None, report: Report) -> Iterator[News]:
-    """The events that a report brings. `before` is None for the first one that a controller gets."""
+    """Yield the events that a report brings. `before` is None for the first one that a controller gets."""
     yield from _gaps(before, report)
     yield from _duplicates(before, report)
 
 
 def _gaps(before: Report | None, report: Report) -> Iterator[News]:
-    """The times without the agent's nftables rules that are over, with their length."""
+    """Yield the past times without the agent's nftables rules, with their length."""
     told = before.findings if before is not None else []
     for finding in report.findings:
         if finding.kind == "rules-gone" and finding.milliseconds is not None and finding not in told:
@@ -31,7 +31,7 @@ def _gaps(before: Report | None, report: Report) -> Iterator[News]:
 
 
 def _duplicates(before: Report | None, report: Report) -> Iterator[News]:
-    """The MACs that have come to be at two places of a LAN."""
+    """Yield the MACs that are now at two places of a LAN."""
     told = before.findings if before is not None else []
     for finding in report.findings:
         if finding.kind == "mac-duplicate" and finding not in told:

@@ -1,13 +1,13 @@
-"""A database that was put back from a copy, found out by a route server that is ahead of it. Pure."""
+"""Detection of a database that was restored from an old copy: a route server is ahead of it. Pure."""
 
 from controller.wire.rulesets import Endpoint, Peer, RuleSet
 
 MOST = 8
-"""Memberships that are named; of others there is the number."""
+"""The most memberships that are named; of the others there is the number."""
 
 
 def given_back(found: RuleSet, wanted: RuleSet) -> list[str]:
-    """Memberships of `wanted` that `found`, which is later, does not have: by putting `wanted` in force, endpoints
+    """Return the memberships of `wanted` that `found`, which is later, does not have: with `wanted` in force, endpoints
     would see each other that must not any more. A member with another PE or route target is not the same one."""
     endpoints, now = _placed(found), _placed(wanted)
     members = {vcp.name: frozenset(vcp.members) for vcp in found.vcps}
@@ -21,13 +21,13 @@ def given_back(found: RuleSet, wanted: RuleSet) -> list[str]:
 
 
 def _placed(rules: RuleSet) -> dict[str, tuple[Endpoint, Peer]]:
-    """Endpoints with their PEs; what a PE may say of an endpoint makes no difference to who sees it."""
+    """Return the endpoints with their PEs; the permits of a PE make no difference to which endpoints see it."""
     peers = {peer.name: peer for peer in rules.peers}
     return {e.name: (e.model_copy(update={"permits": None}), peers[e.peer]) for e in rules.endpoints}
 
 
 def claim(server: str, found: RuleSet, wanted: RuleSet) -> str:
-    """Why `wanted` must not simply overtake what a route server has; empty if it may."""
+    """Return why `wanted` must not simply overtake a route server's rules; empty if it may."""
     back = given_back(found, wanted)
     if not back:
         return ""

@@ -1,8 +1,7 @@
-"""What callers may do: their roles, and the one table of what each part of the API takes. Pure.
+"""The permissions of callers: their roles, and the one table of the role that each part of the API needs. Pure.
 
-Roles are steps: each may do all that the one before it may. A part of the API that the table does not know is the
-admins' alone. A tenant stands beside them: what it may is a list of its own, and about its own endpoints only.
-"""
+Roles are steps: each may do all that the previous one may. A part of the API that is not in the table is for admins
+only. A tenant is not one of these steps: it has its own list of operations, which concern only its own endpoints."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """From the least to the most; a tenant is none of these steps."""
+    """Roles from the least to the greatest; a tenant is not one of these steps."""
 
     TENANT = "tenant"
     VIEWER = "viewer"
@@ -20,13 +19,13 @@ class Role(StrEnum):
 
     @property
     def rank(self) -> int:
-        """Its place among them."""
+        """The position of the role in this order."""
         return tuple(Role).index(self)
 
 
 @dataclass(frozen=True)
 class Least:
-    """The least roles that may look at a part of the API, and change what it is about."""
+    """The least roles that may look at a part of the API, and change it."""
 
     look: Role
     change: Role
@@ -34,7 +33,7 @@ class Least:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, as it is written down, and what that one may do. `tenant` is whose it is, for the role of that name."""
+    """A caller: its name in the audit log, and its role. `tenant` is the caller's tenant, for the role of that name."""
 
     name: str
     role: Role
@@ -67,7 +66,7 @@ TABLE = {
     "audit": Least(Role.OPERATOR, Role.ADMIN),
     "tokens": Least(Role.ADMIN, Role.ADMIN),
 }
-"""By the tags of the API's operations."""
+"""The table, by the tags of the API's operations."""
 
 PATH, QUERY, OWN = "path", "query", "own"
 
@@ -86,22 +85,22 @@ TENANTS = {
     ("GET", "/api/v1/filters"): (QUERY, "endpoint"),
     ("GET", "/api/v1/vms"): (QUERY, "endpoint"),
 }
-"""What a tenant may do, and where the request names the endpoint that has to be its own: in the path, in the query, or
-nowhere, since the answer has the tenant's own and nothing else."""
+"""The operations of a tenant, and where the request names the endpoint, which must be its own: in the path, in the
+query, or nowhere, as the answer contains only the tenant's own."""
 
 UNKNOWN = Least(Role.ADMIN, Role.ADMIN)
 
 QUESTIONS = ("/api/v1/policy/check", "/api/v1/policy/test", "/api/v1/policy/plan")
-"""What is asked with a POST since the question is long, and changes nothing."""
+"""Questions that use POST because they are long; they change nothing."""
 
 
 def looks(method: str, path: str) -> bool:
-    """Whether an operation only looks. `path` is the operation's, with its parameters' names."""
+    """Return whether an operation only looks. `path` is the operation's, with its parameters' names."""
     return method in ("GET", "HEAD") or path in QUESTIONS
 
 
 def lacking(role: Role, method: str, path: str, tags: Collection[str]) -> str | None:
-    """Why a role may not do an operation, for whoever is refused; None if it may."""
+    """Return why a role may not do an operation, as a message for the caller; None if it may."""
     if role is Role.TENANT and (method, path) in TENANTS:
         return None
     look = looks(method, path)
@@ -116,8 +115,8 @@ def lacking(role: Role, method: str, path: str, tags: Collection[str]) -> str | 
 def endpoints_named(
     method: str, path: str, parameters: Mapping[str, str], query: Sequence[tuple[str, str]]
 ) -> list[str] | None:
-    """The endpoints that a tenant's request names, each of which has to be its own; None if it has to name one and does
-    not. A query may have a name twice: all of them count."""
+    """Return the endpoints that a tenant's request names, each of which has to be its own; None if it has to name one
+    and does not. A query may have a name twice: all of them count."""
     where, key = TENANTS[method, path]
     if where == PATH:
         return [parameters[key]]

@@ -1,4 +1,5 @@
-"""From intent to what route servers act on: the whole rule set, or the operations that lead from one to the next."""
+"""The conversion of the intent for route servers: the whole rule set, or the operations from one rule set to the
+next."""
 
 from ipaddress import ip_address
 
@@ -15,17 +16,17 @@ FEWEST_MACS = 256
 
 
 def site_target(asn: int, site: int) -> str:
-    """The route target of a site, which is its route distinguisher too (RFC 4364, section 4.2, type 0 or 2)."""
+    """Return the route target of a site, which is also its route distinguisher (RFC 4364, section 4.2, type 0 or 2)."""
     return f"{asn}:{site}"
 
 
 def peer(cloudlet: Cloudlet, asn: int) -> wire.Peer:
-    """A cloudlet's PE as a route server knows it. iBGP: it has the region's AS number."""
+    """Return a cloudlet's PE as a route server knows it. iBGP: it has the region's AS number."""
     return wire.Peer(name=cloudlet.name, address=cloudlet.vtep, asn=asn)
 
 
 def endpoint(of: Endpoint, intent: Intent, asn: int) -> wire.Endpoint:
-    """An endpoint as a route server knows it."""
+    """Return an endpoint as a route server knows it."""
     target, cloudlet = site_target(asn, of.site), intent.cloudlets[of.cloudlet]
     return wire.Endpoint(
         name=of.name,
@@ -39,9 +40,9 @@ def endpoint(of: Endpoint, intent: Intent, asn: int) -> wire.Endpoint:
 
 
 def permits(of: Endpoint, intent: Intent) -> wire.Permits:
-    """What an endpoint's PE may say of it: its VTEP, its LAN, the gateway there; VMs with an announce permit there, and
-    addresses of other LANs that those have kept; the numbers that its agent is given. The last label block of VPLS ends
-    one beyond the labels of its index (RFC 4761, section 3.2.2)."""
+    """Return what an endpoint's PE may announce: its VTEP, its LAN, the gateway there; VMs with an announce permit
+    there, and the addresses of other LANs that these VMs have kept; the numbers that its agent is given. The last label
+    block of VPLS ends one beyond the labels of its index (RFC 4761, section 3.2.2)."""
     cloudlet, permits = intent.cloudlets[of.cloudlet], intent.permits_of.get(of.name, ())
     vpls = cloudlet.pe is Flavour.VPLS
     lans = [network(prefix) for prefix in (of.prefix, of.prefix6) if prefix]
@@ -60,8 +61,8 @@ def permits(of: Endpoint, intent: Intent) -> wire.Permits:
 
 
 def rule_set(intent: Intent, asn: int) -> wire.RuleSet:
-    """The whole rule set. Cloudlets that may not speak yet are not in it, nor the hosts of route servers, nor endpoints
-    that are held back: default deny."""
+    """Return the whole rule set. It does not contain cloudlets that may not speak yet, the hosts of route servers, or
+    endpoints that are held back: default deny."""
     peers = {name: c for name, c in intent.cloudlets.items() if intent.has_pe(c)}
     endpoints = {name: e for name, e in intent.endpoints.items() if e.cloudlet in peers and not intent.held(name)}
     return wire.RuleSet(
@@ -76,8 +77,8 @@ def rule_set(intent: Intent, asn: int) -> wire.RuleSet:
 
 
 def operations(old: Intent, new: Intent, asn: int) -> list[wire.Operation]:
-    """What turns `old`'s rule set into `new`'s: what is taken away first, then what is added, each in an order in
-    which no operation names something that is not there. Costs work in proportion to what differs."""
+    """Return the operations that turn `old`'s rule set into `new`'s: removals first, then additions, in an order in
+    which no operation names a missing object. The cost is proportional to the differences."""
     ops: list[wire.Operation] = []
     cloudlets, vcps = sorted(changed(old.cloudlets, new.cloudlets)), sorted(changed(old.vcps, new.vcps))
     endpoints = {e.name for name in cloudlets for i in (old, new) for e in i.endpoints_of.get(name, ())}
@@ -116,7 +117,7 @@ def operations(old: Intent, new: Intent, asn: int) -> list[wire.Operation]:
 
 
 def apply(rules: wire.RuleSet, ops: list[wire.Operation], generation: int) -> wire.RuleSet:
-    """The rule set after `ops`, as a route server computes it. The model that property tests hold `operations` to."""
+    """Return the rule set after `ops`, as a route server computes it. Property tests check `operations` against it."""
     peers = {p.name: p for p in rules.peers}
     endpoints = {e.name: e for e in rules.endpoints}
     vcps = {v.name: set(v.members) for v in rules.vcps}
@@ -154,11 +155,11 @@ def _speaks(intent: Intent, cloudlet: str) -> bool:
 
 
 def _same(old: Intent, new: Intent, name: str, asn: int) -> bool:
-    """Whether an endpoint is the same to route servers."""
+    """Return whether an endpoint is the same to route servers."""
     return endpoint(old.endpoints[name], old, asn) == endpoint(new.endpoints[name], new, asn)
 
 
 def _has(intent: Intent, endpoint: str) -> bool:
-    """Whether an endpoint is there for route servers."""
+    """Return whether an endpoint exists for route servers."""
     found = intent.endpoints.get(endpoint)
     return found is not None and _speaks(intent, found.cloudlet) and not intent.held(endpoint)

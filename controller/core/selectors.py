@@ -1,4 +1,4 @@
-"""Selectors: which endpoints a policy means when it names labels instead of endpoints."""
+"""Selectors: the endpoints that a policy means by labels instead of names."""
 
 from collections.abc import Mapping
 
@@ -6,21 +6,22 @@ from controller.core.intent import Cloudlet, Endpoint, Intent
 from controller.core.policy.model import Selector
 
 TENANT = "tenant"
-"""An endpoint's tenant counts as a label of that name, whatever its cloudlet's says."""
+"""The label for an endpoint's tenant, which replaces a label of that name of its cloudlet."""
 
 
 def labels(cloudlet: Cloudlet, endpoint: Endpoint) -> Mapping[str, str]:
-    """What selectors see of an endpoint: its cloudlet's labels, and its tenant."""
+    """Return the labels that selectors see of an endpoint: its cloudlet's, and its tenant."""
     return cloudlet.labels if endpoint.tenant is None else {**cloudlet.labels, TENANT: endpoint.tenant}
 
 
 def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
-    """Whether all labels of the selector are there, each with one of its values, or with any where it has none."""
+    """Return whether all labels of the selector are present, each with one of its values, or any value if it lists
+    none."""
     return all(key in labels and (not values or labels[key] in values) for key, values in selector.items())
 
 
 class Labelled:
-    """All endpoints by label, so that many selectors cost no more than what they find."""
+    """All endpoints by label, so that the cost of many selectors is proportional to their results."""
 
     def __init__(self, intent: Intent) -> None:
         self._all = frozenset(intent.endpoints)
@@ -31,7 +32,7 @@ class Labelled:
         self._found = found
 
     def select(self, selector: Selector) -> frozenset[str]:
-        """The names of the endpoints that match."""
+        """Return the names of the endpoints that match."""
         chosen = self._all
         for key, values in selector.items():
             by_value = self._found.get(key, {})

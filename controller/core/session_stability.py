@@ -1,9 +1,8 @@
-"""Whether a BGP session has stood long enough that another one may be broken off for its new key. Pure.
+"""The check that a BGP session has stood long enough for another one to be broken off for its new key. Pure.
 
-A session that is established has not brought its routes yet: speakers gather them first (FRR for a second). So another
-session of the same PE stays until then, and so do all sessions with the other route servers while keys change at one:
-what a PE has from there may be all that it has of a cloudlet whose session is just being made.
-"""
+A newly established session has not brought its routes yet: speakers gather them first (FRR for a second). So another
+session of the same PE stays until then. So do all sessions with the other route servers while keys change at one: a PE
+may have routes of a cloudlet only from there while that cloudlet's other session is still being established."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ SETTLED = 3.0
 """Seconds that a session has to stand."""
 
 PATIENCE = 30.0
-"""Seconds after which a session that does not come back with its new key holds up nobody else's."""
+"""Seconds after which a session that does not return with its new key stops delaying others."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class _Session:
 
 
 class SessionStability:
-    """What was seen of each session, look by look; who has not looked before takes all for new."""
+    """The observations of each session, look by look; a new instance takes all sessions as new."""
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, str], _Session] = {}
@@ -39,7 +38,7 @@ class SessionStability:
         self._now = 0.0
 
     def look(self, keys: Mapping[str, SessionKeys], now: float) -> None:
-        """Takes in what there is now, by cloudlet; `now` in seconds."""
+        """Take in the present keys, by cloudlet; `now` in seconds."""
         before, self._sessions, self._now = self._sessions, {}, now
         for cloudlet, its in keys.items():
             for server in {*its.in_force, *its.seen}:
@@ -55,6 +54,7 @@ class SessionStability:
         }
 
     def settled(self, cloudlet: str, servers: Collection[str]) -> set[str]:
-        """Route servers whose sessions with this cloudlet stand, and where no other's key is changing."""
+        """Return the route servers whose sessions with this cloudlet stand, and where no other session's key is
+        changing."""
         found = ((server, self._sessions.get((cloudlet, server))) for server in servers)
         return {s for s, session in found if session is not None and session.stands(self._now)} - self._changing

@@ -1,9 +1,8 @@
-"""What a sighting is worth: who it was, and whether address, MAC and lease agree. Pure.
+"""The worth of a sighting: which device it was, and whether address, MAC and lease agree. Pure.
 
-An agent speaks of its own LANs only. A lease counts if it is in the database, for the device's own half of the pair
-and its own MAC. A packet counts for nothing by itself: it makes us look at the lease on its source address, and says
-no more than that lease does. So whoever sends packets, with whatever addresses, moves nobody.
-"""
+An agent reports only on its own LANs. A lease counts if it is in the database, for the device's own half of the pair
+and its own MAC. A packet proves nothing by itself: it causes a look at the lease on its source address, and is worth no
+more than that lease. So a sender of packets, with any addresses, cannot move a device."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -19,12 +18,12 @@ from controller.wire.desired import gateway_mac
 from controller.wire.sightings import How, Sighting
 
 _Meant = tuple[int, Endpoint]
-"""A LAN that can be meant, and which of them is taken first."""
+"""A LAN that can be meant, and its place in the order of preference."""
 
 
 class Worth(StrEnum):
-    """`seen`: the device holds that lease. `unknown`: nobody holds the address, as far as we know yet. `vm`: it is not
-    a device's. `spoofed`: somebody else's MAC has the address."""
+    """`seen`: the device holds that lease. `unknown`: nobody holds the address, as far as is known yet. `vm`: the
+    address is not a device's. `spoofed`: another MAC than the lease's uses the address."""
 
     SEEN = "seen"
     UNKNOWN = "unknown"
@@ -34,7 +33,7 @@ class Worth(StrEnum):
 
 @dataclass(frozen=True)
 class Lease:
-    """A lease that has not expired. `macs` are those by which its holder is known; `since` is no later than when it
+    """A lease that has not expired. `macs` are those of its holder, as far as known; `since` is no later than when it
     was given."""
 
     device: str
@@ -45,7 +44,7 @@ class Lease:
 
 
 class Witnesses:
-    """The worth of agents' sightings, by one intent. The surroundings of a LAN are gathered once: an agent reports
+    """The worth of agents' sightings under one intent. The surroundings of a LAN are gathered once: an agent reports
     hundreds of sightings at a time, and a pool may have a thousand LANs."""
 
     def __init__(self, intent: Intent) -> None:
@@ -54,8 +53,8 @@ class Witnesses:
         self._gateways: dict[str, frozenset[str]] = {}
 
     def home(self, sighting: Sighting) -> tuple[str, str] | None:
-        """The LAN whose address it is, among those that can be meant, and the lease's address: the IPv4 one of the same
-        half of the same pair. None if it is nobody's."""
+        """Return the LAN that has the address, among those that can be meant, and the lease's address: the IPv4 one of
+        the same half of the same pair. None if no LAN has it."""
         address = ip_address(sighting.address)
         for _, endpoint in sorted(self._having(sighting, address), key=itemgetter(0)):
             plan = endpoint.plan
@@ -66,7 +65,7 @@ class Witnesses:
         return None
 
     def judge(self, sighting: Sighting, lease: Lease | None) -> Worth:
-        """The worth of a sighting, given the lease on its address."""
+        """Return the worth of a sighting, given the lease on its address."""
         if lease is None:
             return Worth.UNKNOWN
         if lease.kind != "md":
@@ -120,12 +119,12 @@ def _meant(intent: Intent, endpoint: str, how: How) -> Iterator[Endpoint]:
 
 
 def follows(intent: Intent, endpoint: str, vm: str | None) -> bool:
-    """Whether a device with its VM at the LAN `vm` may be taken to be at `endpoint`: where its VM is, or in a LAN that
-    shares a pool with that. One without a VM may be anywhere."""
+    """Return whether a device with its VM at the LAN `vm` may be taken to be at `endpoint`: that LAN itself, or one
+    that shares a pool with it. A device without a VM may be anywhere."""
     return endpoint in intent.endpoints and (vm is None or vm == endpoint or intent.share(vm, endpoint))
 
 
 def gateway_macs(intent: Intent, endpoint: str) -> frozenset[str]:
-    """Of the gateways that forward packets to a LAN: what they forward has their own MAC."""
+    """Return the MACs of the gateways that forward packets to a LAN: forwarded packets carry these MACs."""
     names = {endpoint, *intent.remotes(endpoint)}
     return frozenset(gateway_mac(e.cloudlet, e.index) for e in map(intent.endpoints.__getitem__, names))

@@ -1,4 +1,4 @@
-"""Numbers that are given once and kept: site numbers of the region, endpoint indexes of a cloudlet."""
+"""Numbers that are allotted once and kept: site numbers of the region, endpoint indexes of a cloudlet."""
 
 from collections.abc import Collection
 
@@ -11,17 +11,17 @@ MAX_VE_ID = 4095
 section 2.1)."""
 
 MAX_SITE = 2**31 - 1
-"""The largest site number of an endpoint without labels (EVPN): what both databases keep in an integer."""
+"""The largest site number of an endpoint without labels (EVPN): the largest integer of both databases."""
 
 MAX_SITE_OF_LONG_ASN = 2**16 - 1
-"""A route target has two octets for the number where the AS number takes four (RFC 4360, section 3; RFC 5668)."""
+"""A route target has two octets for the number if the AS number takes four (RFC 4360, section 3; RFC 5668)."""
 
 MAX_INDEX = 255
 
 
 def allot(used: Collection[int], largest: int, noun: str) -> int:
-    """The number after the greatest in use, so that one given back is not soon another's; once the greatest possible
-    is reached, the smallest free one. Refuses when none is left."""
+    """Return the number after the greatest in use, so that a number that was given back is not reused soon; once the
+    greatest possible is reached, the smallest free one. Raises Refused when none is left."""
     top = max(used, default=0)
     if top < largest:
         return top + 1
@@ -29,15 +29,15 @@ def allot(used: Collection[int], largest: int, noun: str) -> int:
 
 
 class Sites:
-    """The site numbers of a region. No two endpoints have the same, whatever their flavour: a route target follows from
-    it. Those that can be VE IDs are kept for VPLS endpoints."""
+    """The site numbers of a region. No two endpoints have the same, whatever their flavour: the route target is derived
+    from it. Numbers that can be VE IDs are reserved for VPLS endpoints."""
 
     def __init__(self, taken: PersistentMap[int, str] | None = None, tops: tuple[int, int] = (0, MAX_VE_ID)) -> None:
         self._taken: PersistentMap[int, str] = PersistentMap() if taken is None else taken
         self._tops = tops
 
     def next(self, flavour: Flavour, asn: int) -> int:
-        """The number of the next endpoint: after the greatest in use of its kind, else the smallest free one."""
+        """Return the number of the next endpoint: after the greatest in use of its kind, else the smallest free one."""
         if flavour is Flavour.VPLS:
             first, top, largest, noun = 1, self._tops[0], MAX_VE_ID, "VE IDs of the region"
         else:
@@ -46,7 +46,7 @@ class Sites:
         return top + 1 if top < largest else _free(self._taken, first, largest, noun)
 
     def but(self, gone: Collection[int], more: dict[int, str]) -> "Sites":
-        """Without the numbers `gone`, and with those of `more`, by endpoint."""
+        """Return the numbers without `gone`, and with those of `more`, by endpoint."""
         taken = self._taken.updated(more, gone)
         low, high = self._tops
         low = max([low, *(number for number in more if number <= MAX_VE_ID)])

@@ -1,8 +1,7 @@
-"""Static addresses: hosts that were on a LAN before Weft was, and keep the addresses that they were set up with. Pure.
+"""Static addresses: hosts that were on a LAN before Weft, and keep the addresses that they were set up with. Pure.
 
 A static host takes its whole pair out of the address plan: the other half would be the address of its device or VM, and
-it has none. Two static hosts may be the halves of one pair.
-"""
+it has none. Two static hosts may be the halves of one pair."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,12 +11,12 @@ from controller.core.addresses import AddressPlan, PlanError
 from controller.core.names import is_name
 
 Complaint = tuple[int, str, str]
-"""Which of the hosts (from 0), the field at fault, and why."""
+"""The number of the host (from 0), the field at fault, and why."""
 
 
 @dataclass(frozen=True)
 class Static:
-    """A host. `mac` is `02:00:5e:00:00:01` form, None where nobody knows it."""
+    """A host. `mac` is in the form `02:00:5e:00:00:01`, None if unknown."""
 
     name: str
     address: str
@@ -25,7 +24,8 @@ class Static:
 
 
 def check(hosts: Iterable[Static], plan: AddressPlan, there: Mapping[str, Static]) -> list[Complaint]:
-    """What is wrong with hosts to be added to those that are `there` (by address). An exact repetition is not."""
+    """Return the errors of hosts to be added to those that are `there` (by address). An exact repetition is no
+    error."""
     complaints: list[Complaint] = []
     by_address, by_name = dict(there), {host.name: host for host in there.values()}
     for number, host in enumerate(hosts):

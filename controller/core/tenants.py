@@ -1,5 +1,5 @@
-"""Tenants: at which cloudlets each may have endpoints, and which pools those may be in. A policy without tenants says
-nothing about them; an endpoint without a tenant is the operators' own, and may be anywhere."""
+"""Tenants: the cloudlets at which each may have endpoints, and the pools that those may be in. A policy without tenants
+does not restrict them; an endpoint without a tenant is the operators' own, and may be anywhere."""
 
 from controller.core.intent import Cloudlet, Endpoint, Vcp
 from controller.core.policy.model import Rules, Tenant
@@ -8,7 +8,7 @@ from controller.core.words import meant
 
 
 def no_place(rules: Rules, tenant: str | None, cloudlet: Cloudlet) -> str | None:
-    """Why the tenant may not have an endpoint at the cloudlet; None if it may."""
+    """Return why the tenant may not have an endpoint at the cloudlet; None if it may."""
     if tenant is None or not rules.tenants:
         return None
     known = rules.tenants.get(tenant)
@@ -21,7 +21,7 @@ def no_place(rules: Rules, tenant: str | None, cloudlet: Cloudlet) -> str | None
 
 
 def no_pool(rules: Rules, endpoint: Endpoint, vcp: Vcp) -> str | None:
-    """Why the endpoint's tenant may not be in the pool; None if it may."""
+    """Return why the endpoint's tenant may not be in the pool; None if it may."""
     known = rules.tenants.get(endpoint.tenant or "")
     if known is None or known.vcps is None or not known.vcps.isdisjoint({vcp.name, vcp.family}):
         return None
@@ -30,7 +30,7 @@ def no_pool(rules: Rules, endpoint: Endpoint, vcp: Vcp) -> str | None:
 
 
 def waiting(endpoint: Endpoint) -> str:
-    """What an endpoint that is held back waits for."""
+    """Return the sentence about the consent that an endpoint waits for."""
     return f"tenant {endpoint.tenant} has not consented to {endpoint.name}"
 
 

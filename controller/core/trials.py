@@ -1,7 +1,7 @@
-"""A change on trial: until when it can be confirmed, and what it falls back to (a confirmed commit: RFC 6241, 8.4).
+"""A change on trial: the time until which it can be confirmed, and its fallback (a confirmed commit: RFC 6241, 8.4).
 
-Only pools are ever on trial. While one is, nothing is built on it, so that falling back is putting the pools of before
-in the place of those of now, in a generation of its own: numbers are never given twice."""
+Only pools are ever on trial. During a trial no other change of pools, policy or generation is accepted. So the fallback
+replaces the present pools with the earlier ones, in a generation of its own: numbers are never reused."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from controller.wire.flavours import Flavour
 
 
 class OnTrial(Refused):
-    """Refused now, because a change waits to be confirmed; not for long."""
+    """A refusal while a change waits to be confirmed; it does not last long."""
 
     def __init__(self, trial: "Trial") -> None:
         self.trial = trial
@@ -35,16 +35,16 @@ class Trial:
     vcps: Mapping[str, Vcp]
 
     def fallback(self, intent: Intent) -> Intent:
-        """The intent as it is without the change."""
+        """Return the intent without the change."""
         return intent.but(vcps=self.vcps)
 
     def seconds(self, now: datetime) -> float:
-        """What is left of its time; not more than 0 when it is over."""
+        """Return the seconds that are left; not more than 0 when the time is over."""
         return (self.confirm_by - now).total_seconds()
 
 
 def document(trial: Trial) -> dict[str, Any]:
-    """What has to be kept of a trial to come back to it."""
+    """Return the part of a trial that is stored to fall back to it."""
     pools = [
         [v.name, v.flavour.value, v.description, v.managed_by_policy, sorted(v.members), v.family]
         for v in trial.vcps.values()
@@ -53,7 +53,7 @@ def document(trial: Trial) -> dict[str, Any]:
 
 
 def of_document(generation: int, confirm_by: datetime, kept: dict[str, Any]) -> Trial:
-    """The trial that was kept."""
+    """Return the trial from its stored form."""
     pools = {
         name: Vcp(name, Flavour(flavour), description, managed, frozenset(members), *family)
         for name, flavour, description, managed, members, *family in kept["vcps"]

@@ -1,4 +1,4 @@
-"""Encrypted tunnels: who needs one, and when it is an alarm that there is none. Pure."""
+"""Encrypted tunnels: the cloudlets that need them, and the alarms about missing ones. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ Pair = tuple[str, str]
 """Two cloudlets in the order of their names: a tunnel has two ends."""
 
 ALARM = timedelta(seconds=5)
-"""A tunnel that is needed and has not been there for longer is an alarm; one that is being made takes less."""
+"""A needed tunnel that is missing for longer is an alarm; setting one up takes less."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """What one end, `cloudlet`, says last of its tunnel to another: there, or not, since then."""
+    """The last report of one end, `cloudlet`, about its tunnel to `peer`: up or not, since then."""
 
     cloudlet: str
     peer: str
@@ -26,13 +26,13 @@ class Word:
 
     @property
     def pair(self) -> Pair:
-        """Whose tunnel it is."""
+        """The pair of cloudlets of the tunnel."""
         return pair(self.cloudlet, self.peer)
 
 
 @dataclass(frozen=True)
 class Turn:
-    """An alarm is raised, or is over: since the tunnel is there again, or since nobody needs it any more."""
+    """An alarm is raised (`down`) or ends: the tunnel is back (`up`), or is no longer needed (`unneeded`)."""
 
     pair: Pair
     what: Literal["down", "up", "unneeded"]
@@ -41,12 +41,13 @@ class Turn:
 
 
 def pair(one: str, other: str) -> Pair:
-    """The two, in order."""
+    """Return the two in order."""
     return (one, other) if one < other else (other, one)
 
 
 def peers(intent: Intent, cloudlet: str) -> frozenset[str]:
-    """The cloudlets that this one shares a pool with, and the other ends of its BGP, if that is protected."""
+    """Return the cloudlets that this one shares a pool with, and the other ends of its BGP sessions, if those are
+    protected."""
     own = intent.endpoints_of.get(cloudlet, ())
     names = {intent.endpoints[name].cloudlet for endpoint in own for name in intent.remotes(endpoint.name)}
     if (present := intent.cloudlets.get(cloudlet)) is not None:
@@ -55,8 +56,8 @@ def peers(intent: Intent, cloudlet: str) -> frozenset[str]:
 
 
 def turns(intent: Intent, words: Iterable[Word], raised: Collection[Pair], now: datetime) -> Iterator[Turn]:
-    """What has turned. `words` are of all ends that say that a tunnel is not there, and of both ends of those whose
-    alarm is `raised`."""
+    """Yield the alarms that begin or end. `words` are those of all ends that report a missing tunnel, and of both ends
+    of those whose alarm is `raised`."""
     said: dict[Pair, list[Word]] = {both: [] for both in raised}
     for word in words:
         said.setdefault(word.pair, []).append(word)

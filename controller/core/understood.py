@@ -1,17 +1,18 @@
-"""Orders as the agent that gets them understands them. Pure."""
+"""Orders in the form that the receiving agent understands. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from controller.wire.moves import Order
 
 MAKING = ("start", "prepare")
-"""Acts that make a machine."""
+"""Orders that make a machine."""
 
 
 def understood(orders: Iterable[Order], told: Mapping[str, bool]) -> Iterator[Order]:
-    """The orders for an agent. `told`: whether it reports CPU models, by each driver of which it tells what machines
-    find. One that tells nothing knows no platforms, and compares nothing. One that reports no models knows no
-    `Machine.cpu`: a machine that has one would be made with another CPU, and is not made until the agent reports."""
+    """Yield the orders for an agent. `told` has each driver whose platform the agent reports, and whether it reports
+    CPU models. An agent that reports no platform knows none, and compares none. One that reports no models does not
+    know `Machine.cpu`: it would make a machine with another CPU, so a machine that has one is not made until the agent
+    reports."""
     for order in orders:
         known = order if told else _without_platform(order)
         if order.machine.cpu is None or told.get(order.machine.driver):

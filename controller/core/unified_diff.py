@@ -1,8 +1,8 @@
-"""The difference of two texts, as `diff -u` says it, at a cost that grows as the texts do. Pure.
+"""The difference of two texts in the form of `diff -u`, at a cost that grows with the texts. Pure.
 
-`difflib` alone takes minutes for texts of a few lines that are there again and again. Here the lines that both texts
-have once are found first, as Bram Cohen's "patience diff" does, and `difflib` compares what is between two of them.
-"""
+`difflib` alone takes minutes for texts in which a few lines are repeated again and again. Here the lines that occur
+once in both texts are found first, as in Bram Cohen's "patience diff", and `difflib` compares the parts between
+them."""
 
 import difflib
 from bisect import bisect_left
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 MOST = 10_000
-"""Pairs of lines between two anchors that are compared. More of them are told as taken out and put in as a whole."""
+"""The most pairs of lines between two anchors that are compared. A part with more is replaced as a whole."""
 
 Lines = Sequence[str]
 Opcode = tuple[str, int, int, int, int]
@@ -20,7 +20,7 @@ def unified(before: str, after: str, name: str, other: str) -> str:
     """Return the difference in lines, with three around each change; empty if there is none."""
     one, two = before.splitlines(), after.splitlines()
     matcher = difflib.SequenceMatcher(None, one, two)
-    matcher.opcodes = list(_opcodes(one, two))  # type: ignore[attr-defined]  # what it would work out itself
+    matcher.opcodes = list(_opcodes(one, two))  # so that it does not compute them itself
     found = []
     for group in matcher.get_grouped_opcodes():
         (_, start, _, to, _), (_, _, end, _, until) = group[0], group[-1]
@@ -35,14 +35,15 @@ def unified(before: str, after: str, name: str, other: str) -> str:
 
 
 def _range(start: int, end: int) -> str:
-    """As `diff -u` writes it: lines count from 1, an empty range is after the line that it names, one line is bare."""
+    """Return a range as `diff -u` writes it: lines count from 1, an empty range is after the line that it names, one
+    line is bare."""
     if end - start == 1:
         return f"{start + 1}"
     return f"{start + (end > start)},{end - start}"
 
 
 def _opcodes(one: Lines, two: Lines) -> Iterator[Opcode]:
-    """The steps that make the second of the first; those that are next to each other are of different kinds."""
+    """Yield the steps from the first text to the second; adjacent equal steps are merged."""
     steps: list[Opcode] = []
     for step in _steps(one, two):
         if steps and steps[-1][0] == step[0] == "equal":
@@ -82,11 +83,11 @@ def _between(one: Lines, two: Lines, part: tuple[int, int, int, int]) -> Iterato
 
 
 def _anchors(one: Lines, two: Lines) -> list[tuple[int, int]]:
-    """Where the lines are that both have once, as many as are in the same order in both."""
+    """Return the positions of lines that occur once in both texts, as many as are in the same order in both."""
     here, there = Counter(one), Counter(two)
     places = {line: k for k, line in enumerate(two) if there[line] == 1}
     pairs = [(i, places[line]) for i, line in enumerate(one) if here[line] == 1 and line in places]
-    ends, piles, before = list[int](), list[int](), dict[int, int]()  # the longest rising row, by patience sorting
+    ends, piles, before = list[int](), list[int](), dict[int, int]()  # longest increasing sequence, by patience sorting
     for number, (_, k) in enumerate(pairs):
         pile = bisect_left(ends, k)
         if pile:

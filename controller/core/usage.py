@@ -1,9 +1,8 @@
-"""How full a LAN's address plan is, and when it will be. Pure.
+"""The usage of a LAN's address plan, and the forecast of when it will be full. Pure.
 
-What counts is pairs with a live lease: a pair that only waits for its device to come back can be given to another. The
-forecast is a line through the daily peaks, drawn so that a single crowded day does not tilt it (Theil and Sen: the
-median of all slopes).
-"""
+Only pairs with a live lease count: a pair that only waits for its device to come back can be given to another. The
+forecast is a line through the daily peaks that a single crowded day does not tilt (Theil and Sen: the median of all
+slopes)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,28 +11,28 @@ from itertools import combinations
 from statistics import median
 
 DAYS = 28
-"""How many of the latest daily peaks a forecast looks at."""
+"""The number of latest daily peaks that a forecast uses."""
 
 FEWEST = 3
-"""Days without which nothing is foretold."""
+"""The fewest days for a forecast."""
 
 FAR = 3650
-"""Days beyond which a forecast says nothing that anybody could use."""
+"""The farthest forecast in days; beyond it, none is useful."""
 
 FULL = 0.9
-"""Part of the pairs in use from which on a LAN is filling, whatever the forecast says."""
+"""The part of the pairs in use from which on a LAN is filling, whatever the forecast."""
 
 SOON = timedelta(days=7)
-"""A LAN that will be full by then is filling."""
+"""A LAN that will be full within this time is filling."""
 
 Peak = tuple[date, int]
-"""A day, and the most pairs that had a live lease at one time on it."""
+"""A day, and the most pairs that had a live lease at the same time on it."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """In pairs: what the plan holds, what policy and static hosts take out of it, what
-    has a device, and what has a live lease."""
+    """Numbers of pairs: all of the plan, those that policy and static hosts exclude, those with a device, and those
+    with a live lease."""
 
     capacity: int
     excluded: int = 0
@@ -47,7 +46,7 @@ class Usage:
 
     @property
     def available(self) -> int:
-        """Pairs that a newcomer could get now; those that only wait for their device are taken in the end."""
+        """Pairs that a new device could get now; those that only wait for their device are taken last."""
         return max(self.usable - self.leased, 0)
 
     @property
@@ -58,7 +57,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Forecast:
-    """`per_day` is the trend in pairs a day, `full_at` when the last pair goes; None where it cannot be told, and then
+    """`per_day` is the trend in pairs a day, `full_at` the time when the last pair is taken; None if unknown, and then
     `reason` says why."""
 
     per_day: float | None
@@ -67,7 +66,7 @@ class Forecast:
 
 
 def forecast(usage: Usage, peaks: Sequence[Peak], now: datetime) -> Forecast:
-    """When the LAN is full, by its daily peaks (in any order)."""
+    """Return when the LAN is full, by its daily peaks (in any order)."""
     if not usage.available:
         return Forecast(None, now, "full")
     days = sorted(peaks)[-DAYS:]
@@ -84,5 +83,5 @@ def forecast(usage: Usage, peaks: Sequence[Peak], now: datetime) -> Forecast:
 
 
 def filling(usage: Usage, told: Forecast, now: datetime) -> bool:
-    """Whether somebody should be told."""
+    """Return whether the LAN is filling, so that operators should be told."""
     return usage.filled >= FULL or (told.full_at is not None and told.full_at - now <= SOON)

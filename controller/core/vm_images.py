@@ -1,4 +1,4 @@
-"""Whether a cloudlet has what a VM boots from. Pure."""
+"""The check that a cloudlet has the images that a VM needs. Pure."""
 
 from controller.core.words import closest
 from controller.wire.machines import Machine
@@ -6,8 +6,8 @@ from controller.wire.platforms import BASE, Platform
 
 
 def lacking(machine: Machine, cloudlet: str, platform: Platform) -> tuple[str, str] | None:
-    """Return which of the VM's fields names something that the cloudlet does not have, by what its agent reports, and
-    a sentence about it; None if it has all, or if its agent reports no images."""
+    """Return which of the VM's fields names something that the cloudlet does not have, by what its agent reports, and a
+    sentence about it; None if it has all, or if its agent reports no images."""
     if platform.images is None:
         return None
     if machine.image not in platform.images:

@@ -1,4 +1,4 @@
-"""How messages name what stands in a file or a request, and what somebody may have meant. Pure."""
+"""Values and names in messages: how they are shown, and suggestions for misspelt ones. Pure."""
 
 import difflib
 from collections.abc import Collection
@@ -6,14 +6,14 @@ from itertools import islice
 
 LONGEST = 70
 MANY = 1000
-"""Among more words than this no near one is looked for, unless somebody asks for it: it takes milliseconds."""
+"""Among more words than this no near one is looked for, unless the caller asks for it: it takes milliseconds."""
 
 SHORTEST = 2
-"""Characters of a prefix that says anything of what follows it."""
+"""The fewest characters of a prefix that is compared."""
 
 
 def show(value: object) -> str:
-    """A value as a message names it, never long."""
+    """Return a value as a message names it, never long."""
     match value:
         case None:
             return "nothing"
@@ -29,8 +29,9 @@ def show(value: object) -> str:
 
 
 def near(word: object, known: Collection[str], many: int = MANY) -> str:
-    """The known word that is nearest to an unknown one, empty if none is near. A word is near another that it begins,
-    and most of all one whose first part it is: `c1` is near `c1-lan`, and `c1-lan` near `c1`."""
+    """Return the known word that is nearest to an unknown one, empty if none is near. A word is near another if one
+    begins with the other, and nearest if it is the other's first part: `c1` is near `c1-lan`, and `c1-lan` near
+    `c1`."""
     text = str(word)
     if len(text) > LONGEST or len(known) > many:
         return ""
@@ -42,8 +43,8 @@ def near(word: object, known: Collection[str], many: int = MANY) -> str:
 
 
 def few(word: str, known: Collection[str]) -> Collection[str]:
-    """Of very many words those that may be near: they begin as this one does, up to its last letters. For a question
-    that is asked once, since it looks at all of them."""
+    """Return, of very many words, those that may be near: they begin like this one, up to its last letters. For single
+    lookups only, since it looks at all words."""
     if len(known) <= MANY:
         return known
     begin = word[:-2] if len(word) > 2 + SHORTEST else word
@@ -51,14 +52,14 @@ def few(word: str, known: Collection[str]) -> Collection[str]:
 
 
 def meant(word: object, known: Collection[str], many: int = MANY) -> str:
-    """The end of a sentence about an unknown word: the one that is near, if there is one."""
+    """Return the end of a sentence about an unknown word: the near one, if there is one."""
     close = near(word, known, many)
     return f": did you mean '{close}'?" if close else ""
 
 
 def closest(word: object, known: Collection[str], many: int = MANY) -> tuple[str, str]:
-    """The end of a sentence about an unknown word, and the known one that is near (empty: none is). Where none is, and
-    there are few, the sentence names all."""
+    """Return the end of a sentence about an unknown word, and the known one that is near (empty: none is). If none is
+    near and there are few, the sentence names all."""
     if close := near(word, known, many):
         return f": did you mean '{close}'?", close
     return (f"; known are {', '.join(sorted(known))}" if 0 < len(known) <= 12 else ""), ""

@@ -1,2 +1,2 @@
-"""The database: one file per noun, models and queries. `engine` is the one door to what differs between SQLite and
-PostgreSQL; everything else is SQL that both understand. History is in `migrations/`."""
+"""The database: one file per noun, with models and queries. `engine` alone handles the differences between SQLite and
+PostgreSQL; all other SQL is understood by both. The history of the tables is in `migrations/`."""

@@ -1,4 +1,4 @@
-"""Which agent is connected to which replica, and what it has proved there: for the other replicas."""
+"""Which replica each agent is connected to, and which generation it has proved there: for the other replicas."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from controller.db.engine import Lock, alone
 
 
 class AgentPresenceRow(Base):
-    """`replica` is None if it is connected to none; `proved` the latest generation that its kernel was seen to agree
-    with, `report` what it reported last (JSON)."""
+    """`replica` is None if it is connected to none. `proved` is the latest generation that its kernel was seen to agree
+    with, `report` its last report (JSON)."""
 
     __tablename__ = "attendance"
 
@@ -30,7 +30,7 @@ class AgentPresenceRow(Base):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a replica says of one agent. `report` is None if it is as it was."""
+    """A replica's news of one agent. `report` is None if it is unchanged."""
 
     connected: bool
     proved: int
@@ -38,7 +38,8 @@ class Seen:
 
 
 async def note(session: AsyncSession, replica: str, seen: Mapping[str, Seen]) -> None:
-    """Writes down what this replica says. That an agent is not here says nothing of one that is elsewhere meanwhile."""
+    """Write a replica's news. That an agent is not connected to this replica does not change the place of one that is
+    connected to another."""
     await alone(session, Lock.ATTENDANCE)
     query = select(AgentPresenceRow.cloudlet, AgentPresenceRow.replica).where(AgentPresenceRow.cloudlet.in_(seen))
     known = {row[0]: row[1] for row in await session.execute(query)}
@@ -60,13 +61,13 @@ async def note(session: AsyncSession, replica: str, seen: Mapping[str, Seen]) ->
 
 
 async def load(session: AsyncSession) -> dict[str, tuple[str | None, int]]:
-    """Where agents are, and what they have proved."""
+    """Return where agents are, and what they have proved."""
     query = select(AgentPresenceRow.cloudlet, AgentPresenceRow.replica, AgentPresenceRow.proved)
     return {row[0]: (row[1], row[2]) for row in await session.execute(query)}
 
 
 async def reports(session: AsyncSession, names: Iterable[str]) -> dict[str, str]:
-    """The last reports of agents (JSON)."""
+    """Return the last reports of agents (JSON)."""
     found: dict[str, str] = {}
     left = iter(names)
     while some := list(islice(left, 1000)):
@@ -76,11 +77,11 @@ async def reports(session: AsyncSession, names: Iterable[str]) -> dict[str, str]
 
 
 async def clear(session: AsyncSession, replica: str) -> None:
-    """Nobody is connected to this replica: it has just started, or says it all again."""
+    """Record that no agent is connected to this replica: it has just started, or reports all of them again."""
     await alone(session, Lock.ATTENDANCE)
     await session.execute(update(AgentPresenceRow).where(AgentPresenceRow.replica == replica).values(replica=None))
 
 
 async def forget(session: AsyncSession, names: Collection[str]) -> None:
-    """Cloudlets that are gone."""
+    """Remove the rows of cloudlets that are gone."""
     await session.execute(delete(AgentPresenceRow).where(AgentPresenceRow.cloudlet.in_(names)))

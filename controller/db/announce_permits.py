@@ -1,4 +1,4 @@
-"""Announce permits of VMs, and the VMs of whose permits the intent is still to be told."""
+"""Announce permits of VMs, and the VMs whose permits the intent has yet to take over."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from controller.db.base import NAME, NUMBER, Base
 
 
 class AnnouncePermitRow(Base):
-    """One VM's, as the intent has it."""
+    """The announce permit of one VM, as the intent has it."""
 
     __tablename__ = "berths"
 
@@ -24,8 +24,9 @@ class AnnouncePermitRow(Base):
 
 
 class DueRow(Base):
-    """Written with whatever changes where a VM may be, or what it is known by; gone when the intent has it. A VM may be
-    there several times: who takes away what he has seen takes away nothing that came after."""
+    """A note that a VM's permit has changed. It is written with every change of where the VM may be or what it is known
+    by, and removed when the intent has the permit. A VM may have several notes: removing those that were read removes
+    no later one."""
 
     __tablename__ = "berths_due"
 
@@ -34,7 +35,7 @@ class DueRow(Base):
 
 
 async def load(session: AsyncSession) -> dict[str, AnnouncePermit]:
-    """All announce permits."""
+    """Return all announce permits."""
     return _permits(
         await session.execute(
             select(AnnouncePermitRow.name, AnnouncePermitRow.macs, AnnouncePermitRow.endpoints, AnnouncePermitRow.kept)
@@ -43,7 +44,7 @@ async def load(session: AsyncSession) -> dict[str, AnnouncePermit]:
 
 
 async def some(session: AsyncSession, names: list[str]) -> dict[str, AnnouncePermit]:
-    """The announce permits of these VMs."""
+    """Return the announce permits of these VMs."""
     query = select(
         AnnouncePermitRow.name, AnnouncePermitRow.macs, AnnouncePermitRow.endpoints, AnnouncePermitRow.kept
     ).where(AnnouncePermitRow.name.in_(names))
@@ -51,7 +52,7 @@ async def some(session: AsyncSession, names: list[str]) -> dict[str, AnnouncePer
 
 
 async def save(session: AsyncSession, old: Mapping[str, AnnouncePermit], new: Mapping[str, AnnouncePermit]) -> None:
-    """Writes what differs."""
+    """Write the permits that differ."""
     if names := changed(old, new):
         await session.execute(delete(AnnouncePermitRow).where(AnnouncePermitRow.name.in_(names)))
         there = (new[name] for name in sorted(names) if name in new)
@@ -64,22 +65,22 @@ async def save(session: AsyncSession, old: Mapping[str, AnnouncePermit], new: Ma
 
 
 async def note(session: AsyncSession, vm: str) -> None:
-    """The intent is to be told of that VM's announce permit."""
+    """Note that the intent must take over the announce permit of that VM."""
     await session.execute(insert(DueRow).values(vm=vm))
 
 
 async def due(session: AsyncSession, limit: int) -> list[DueRow]:
-    """Up to `limit` of what is noted, the oldest first."""
+    """Return up to `limit` notes, the oldest first."""
     return list(await session.scalars(select(DueRow).order_by(DueRow.id).limit(limit)))
 
 
 async def any_due(session: AsyncSession) -> bool:
-    """Whether anything is noted."""
+    """Return whether there are notes."""
     return bool(await session.scalar(select(func.count()).select_from(select(DueRow.id).limit(1).subquery())))
 
 
 async def told(session: AsyncSession, ids: list[int]) -> None:
-    """The intent has what was noted with these numbers."""
+    """Remove these notes, which the intent has taken over."""
     await session.execute(delete(DueRow).where(DueRow.id.in_(ids)))
 
 

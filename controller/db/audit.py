@@ -1,4 +1,4 @@
-"""The audit log: rows are added, and never changed or taken away."""
+"""The audit log: rows are added, and never changed or removed."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -13,7 +13,7 @@ from controller.db.base import NUMBER, Base, Time
 from controller.db.engine import Lock, alone
 
 BATCH = 1000
-"""Rows that are held in memory."""
+"""Most rows in memory at a time."""
 
 
 class AuditRow(Base):
@@ -32,12 +32,12 @@ class AuditRow(Base):
 
     @property
     def entry(self) -> AuditEntry:
-        """What it says."""
+        """The entry without its seal."""
         return AuditEntry(self.number, self.at, self.who, self.method, self.path, self.status, self.details)
 
 
 async def add(session: AsyncSession, who: str, method: str, path: str, status: int, details: str) -> None:
-    """Adds an entry at the end, with the transaction it belongs to. Entries wait for each other: two that follow the
+    """Add an entry at the end, within the transaction it belongs to. Entries wait for each other: two entries after the
     same one would be a fork."""
     await alone(session, Lock.AUDIT)
     query = select(AuditRow.number, AuditRow.seal).order_by(AuditRow.number.desc()).limit(1)
@@ -56,8 +56,8 @@ async def page(
     under: str | None = None,
     status: int | None = None,
 ) -> list[AuditRow]:
-    """Up to `limit` entries, the latest first: those with a number below this one, and of this sort; `under` is how
-    their paths begin."""
+    """Return up to `limit` entries, the latest first, with numbers below `below` and these properties; `under` is the
+    beginning of their paths."""
     query = select(AuditRow).order_by(AuditRow.number.desc()).limit(limit)
     if below is not None:
         query = query.where(AuditRow.number < below)
@@ -70,13 +70,13 @@ async def page(
 
 
 async def since(session: AsyncSession, who: str, method: str, at: datetime) -> bool:
-    """Whether there is such an entry, not older than that."""
+    """Return whether there is such an entry after that time."""
     query = select(AuditRow.number).where(AuditRow.who == who, AuditRow.method == method, AuditRow.at > at).limit(1)
     return await session.scalar(query) is not None
 
 
 async def walk(session: AsyncSession) -> AsyncIterator[AuditRow]:
-    """All entries from the first on."""
+    """Yield all entries, the first one first."""
     last = -(2**63)
     while True:
         query = select(AuditRow).where(AuditRow.number > last).order_by(AuditRow.number).limit(BATCH)

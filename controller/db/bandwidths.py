@@ -1,4 +1,4 @@
-"""Bandwidths between cloudlets, estimated from what moves of VMs really took."""
+"""Bandwidths between cloudlets, estimated from the transfers of VM moves."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,8 +13,8 @@ from controller.db.base import NAME, Base, Time
 
 
 class BandwidthRow(Base):
-    """From `cloudlet` to `neighbour`: bits per second, averaged over `moves` with the later ones counting more;
-    `last_bytes` and `last_seconds` are the latest move's."""
+    """From `cloudlet` to `neighbour`: bits per second, averaged over `moves` moves with the later ones counting more;
+    `last_bytes` and `last_seconds` are those of the latest move."""
 
     __tablename__ = "bandwidths"
     __table_args__ = (CheckConstraint("bits_per_second >= 0", name="bits_per_second"),)
@@ -29,9 +29,9 @@ class BandwidthRow(Base):
 
 
 async def record(session: AsyncSession, cloudlet: str, neighbour: str, bytes: int, seconds: float) -> Bandwidth:
-    """Takes a move's transfer from `cloudlet` to `neighbour` into the estimate: `bytes` that went over the wire in
-    `seconds` of transfer, without waiting and without preparation. For whoever carries moves out, once per move, in the
-    transaction that ends it. Returns the estimate. Raises ValueError for what cannot have been."""
+    """Take a move's transfer from `cloudlet` to `neighbour` into the estimate: `bytes` that went over the wire in
+    `seconds` of transfer, without waiting and without preparation. To be called once per move, in the transaction that
+    ends it. Returns the estimate. Raises ValueError for impossible values."""
     query = select(BandwidthRow).where(BandwidthRow.cloudlet == cloudlet, BandwidthRow.neighbour == neighbour)
     row = await session.scalar(query.with_for_update())
     estimate = after(Bandwidth(row.bits_per_second, row.moves) if row else None, bytes, seconds)
@@ -45,7 +45,7 @@ async def record(session: AsyncSession, cloudlet: str, neighbour: str, bytes: in
 
 
 async def of(session: AsyncSession, cloudlet: str, neighbour: str) -> float | None:
-    """Bits per second from one to the other, None if no move has gone that way."""
+    """Return the bits per second from one to the other, None if no move has gone that way."""
     way = BandwidthRow.cloudlet == cloudlet, BandwidthRow.neighbour == neighbour
     rate: float | None = await session.scalar(select(BandwidthRow.bits_per_second).where(*way))
     return rate
@@ -58,7 +58,7 @@ async def page(
     cloudlet: str | None = None,
     neighbour: str | None = None,
 ) -> list[BandwidthRow]:
-    """Up to `limit` estimates in the order of the names, from behind that pair on."""
+    """Return up to `limit` estimates in the order of the names, after that pair."""
     later = and_(BandwidthRow.cloudlet == behind[0], BandwidthRow.neighbour > behind[1])
     query = select(BandwidthRow).where(or_(BandwidthRow.cloudlet > behind[0], later))
     if cloudlet is not None:
@@ -69,7 +69,7 @@ async def page(
 
 
 async def forget(session: AsyncSession, names: Iterable[str]) -> None:
-    """Removes the estimates of cloudlets that are gone."""
+    """Remove the estimates of cloudlets that are gone."""
     gone = list(names)
     await session.execute(
         delete(BandwidthRow).where(or_(BandwidthRow.cloudlet.in_(gone), BandwidthRow.neighbour.in_(gone)))

@@ -1,4 +1,4 @@
-"""What all tables have in common: constraint names that migrations can rely on, and times."""
+"""The base of all tables: names of constraints that migrations can rely on, and types of columns."""
 
 from datetime import UTC, datetime
 
@@ -8,11 +8,11 @@ from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.types import TypeDecorator
 
 NAME = String(63).with_variant(String(63, collation="C"), "postgresql")
-"""Sorted by bytes, as SQLite does, whatever language the database was made for: lists are in the same order everywhere,
-and their pages are read from the key's index."""
+"""Sorted by bytes, as SQLite does, whatever the language of the database: lists are in the same order everywhere, and
+their pages are read from the key's index."""
 
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")
-"""64 bits. In SQLite every integer has them, and only one that is called so can be a key that counts by itself."""
+"""64 bits. In SQLite every integer has them, and only a column of type INTEGER can be a key that counts by itself."""
 
 
 class Base(DeclarativeBase):
@@ -30,7 +30,7 @@ class Base(DeclarativeBase):
 
 
 class Time(TypeDecorator[datetime]):
-    """A moment, always in UTC. SQLite keeps no zone, so it is put back on reading."""
+    """A moment, always in UTC. SQLite keeps no zone, so reading adds UTC."""
 
     impl = DateTime(timezone=True)
     cache_ok = True

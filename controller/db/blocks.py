@@ -1,8 +1,7 @@
-"""Blocks of pair numbers: whose each is. A block that has no row is nobody's.
+"""Blocks of pair numbers, and the owner of each. A block without a row has no owner.
 
-That no two own a pair is the tables' own doing: a block has one row and so one owner, and a pair refers to its block
-with the owner it had. Whoever adds a pair in a block that is not his any more refers to a row that is not there.
-"""
+The tables ensure that no pair has two owners: a block has one row and so one owner, and a pair refers to its block and
+the owner that it had. A pair that is added in a block of another owner refers to a row that does not exist."""
 
 from collections.abc import Iterable
 
@@ -23,11 +22,11 @@ from controller.db import engine
 from controller.db.base import NAME, Base
 
 OWN = 0
-"""The epoch of what is the controller's own."""
+"""The epoch of the controller's own blocks."""
 
 
 class BlockRow(Base):
-    """`epoch` is the owner's delegation, or OWN."""
+    """`epoch` is that of the delegation that owns the block, or OWN."""
 
     __tablename__ = "blocks"
     __table_args__ = (
@@ -41,25 +40,25 @@ class BlockRow(Base):
 
 
 async def of(session: AsyncSession, endpoint: str, epoch: int) -> set[int]:
-    """The blocks of one owner."""
+    """Return the blocks of one owner."""
     query = select(BlockRow.block).where(BlockRow.endpoint == endpoint, BlockRow.epoch == epoch)
     return set(await session.scalars(query))
 
 
 async def owners(session: AsyncSession, endpoint: str, blocks: Iterable[int]) -> dict[int, int]:
-    """The owners of those blocks that have one."""
+    """Return the owners of those blocks that have one."""
     query = select(BlockRow.block, BlockRow.epoch).where(BlockRow.endpoint == endpoint, BlockRow.block.in_(set(blocks)))
     return {row[0]: row[1] for row in await session.execute(query)}
 
 
 async def add(session: AsyncSession, endpoint: str, blocks: Iterable[int], epoch: int) -> None:
-    """Gives blocks that were nobody's to an owner. IntegrityError: somebody was quicker."""
+    """Give blocks without owner to an owner. Raises IntegrityError if another transaction was quicker."""
     if rows := [{"endpoint": endpoint, "block": block, "epoch": epoch} for block in sorted(blocks)]:
         await session.execute(insert(BlockRow), rows)
 
 
 async def claim(session: AsyncSession, endpoint: str, blocks: Iterable[int], epoch: int) -> None:
-    """Gives blocks, whosever they were, to an owner."""
+    """Give blocks to an owner, whoever has them now."""
     rows = [{"endpoint": endpoint, "block": block, "epoch": epoch} for block in sorted(blocks)]
     statement = engine.insert(session, BlockRow)
     change = statement.on_conflict_do_update(
@@ -69,8 +68,8 @@ async def claim(session: AsyncSession, endpoint: str, blocks: Iterable[int], epo
 
 
 async def nobodys(session: AsyncSession, endpoint: str, below: int, limit: int, start: int = 0) -> list[int]:
-    """Up to `limit` blocks from `start` to `below` that have no owner: after the greatest that has one or, where the
-    end is near, the lowest gaps."""
+    """Return up to `limit` blocks from `start` to `below` that have no owner: those after the greatest one with an
+    owner or, near the end, the lowest gaps."""
     within = BlockRow.endpoint == endpoint, BlockRow.block >= start, BlockRow.block < below
     top = await session.scalar(select(func.max(BlockRow.block)).where(*within))
     fresh = list(range(start if top is None else top + 1, below)[:limit])
@@ -82,12 +81,12 @@ async def nobodys(session: AsyncSession, endpoint: str, below: int, limit: int, 
 
 
 async def hand_over(session: AsyncSession, endpoint: str, blocks: Iterable[int], giver: int, taker: int) -> None:
-    """Gives blocks, with the pairs in them, to another owner."""
+    """Give blocks, with the pairs in them, to another owner."""
     mine = BlockRow.endpoint == endpoint, BlockRow.epoch == giver, BlockRow.block.in_(set(blocks))
     await session.execute(update(BlockRow).where(*mine).values(epoch=taker))
 
 
 async def return_all(session: AsyncSession, endpoint: str, epoch: int) -> None:
-    """Gives all blocks of an owner back to the controller."""
+    """Give all blocks of an owner back to the controller."""
     mine = BlockRow.endpoint == endpoint, BlockRow.epoch == epoch
     await session.execute(update(BlockRow).where(*mine).values(epoch=OWN))

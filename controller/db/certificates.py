@@ -1,4 +1,4 @@
-"""Certificates that were issued. They outlive their cloudlets: what is revoked stays on the list until it expires."""
+"""Certificates that were issued. They outlive their cloudlets: a revoked one stays on the list until it expires."""
 
 from datetime import datetime, timedelta
 
@@ -12,12 +12,12 @@ from controller.trust.authority import Issued, Reason, Revoked
 from controller.trust.ceremony import CertificateInUse
 
 KEPT = timedelta(days=7)
-"""How long a certificate is remembered after it has expired."""
+"""How long a certificate is kept after it has expired."""
 
 
 class CertificateRow(Base):
-    """`serial` and `fingerprint` as in `trust.authority.Issued`; `reason` as RFC 5280 calls it. `issuer` is the SHA-256
-    of the key that it is signed with, and None if an earlier release issued it."""
+    """`serial` and `fingerprint` as in `trust.authority.Issued`; `reason` as in RFC 5280. `issuer` is the SHA-256 of
+    the key that it is signed with, and None if an earlier release issued it."""
 
     __tablename__ = "certificates"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -34,14 +34,14 @@ class CertificateRow(Base):
 
 
 def add(session: AsyncSession, cloudlet: str, issued: Issued, issuer: str | None) -> None:
-    """Writes down what was issued, and with which key."""
+    """Record an issued certificate, and the key it is signed with."""
     times = {"not_before": issued.not_before, "not_after": issued.not_after}
     what = {"serial": issued.serial, "fingerprint": issued.fingerprint, "issuer": issuer}
     session.add(CertificateRow(cloudlet=cloudlet, **what, **times))
 
 
 async def get(session: AsyncSession, serial: str) -> CertificateRow | None:
-    """The certificate of that serial number."""
+    """Return the certificate of that serial number."""
     row: CertificateRow | None = await session.scalar(select(CertificateRow).where(CertificateRow.serial == serial))
     return row
 
@@ -49,8 +49,8 @@ async def get(session: AsyncSession, serial: str) -> CertificateRow | None:
 async def page(
     session: AsyncSession, after: int, limit: int, cloudlet: str | None = None, former_to: str | None = None
 ) -> list[CertificateRow]:
-    """Up to `limit` certificates issued after the one of that id; with `former_to`, of those alone that are good and
-    not known to be from that key."""
+    """Return up to `limit` certificates issued after the one of that id. With `former_to`, return only those that are
+    good and not known to be from that key."""
     query = select(CertificateRow).where(CertificateRow.id > after).order_by(CertificateRow.id).limit(limit)
     if cloudlet is not None:
         query = query.where(CertificateRow.cloudlet == cloudlet)
@@ -61,7 +61,7 @@ async def page(
 
 
 async def in_use(session: AsyncSession, issuer: str, at: datetime) -> list[CertificateInUse]:
-    """Those that are good and from that key, or of which it is not known."""
+    """Return the certificates that are good and from that key, or from a key that is not known."""
     query = select(CertificateRow).where(CertificateRow.revoked_at.is_(None), CertificateRow.not_after > at)
     rows = list(await session.scalars(query.order_by(CertificateRow.cloudlet, CertificateRow.id)))
     since = {row.cloudlet for row in rows if row.issuer not in (None, issuer)}
@@ -69,19 +69,19 @@ async def in_use(session: AsyncSession, issuer: str, at: datetime) -> list[Certi
 
 
 async def good(session: AsyncSession, cloudlet: str, at: datetime) -> list[CertificateRow]:
-    """A cloudlet's certificates that are neither expired nor revoked."""
+    """Return a cloudlet's certificates that are neither expired nor revoked."""
     query = select(CertificateRow).where(CertificateRow.cloudlet == cloudlet, CertificateRow.revoked_at.is_(None))
     return list(await session.scalars(query.where(CertificateRow.not_after > at).order_by(CertificateRow.id)))
 
 
 async def unrevoked(session: AsyncSession, cloudlet: str) -> list[CertificateRow]:
-    """A cloudlet's certificates that were not revoked, also those that have expired."""
+    """Return a cloudlet's certificates that were not revoked, including those that have expired."""
     query = select(CertificateRow).where(CertificateRow.cloudlet == cloudlet, CertificateRow.revoked_at.is_(None))
     return list(await session.scalars(query))
 
 
 async def revoke(session: AsyncSession, cloudlet: str, reason: Reason, at: datetime) -> list[str]:
-    """Revokes all certificates of a cloudlet that are good; gives their serial numbers."""
+    """Revoke all certificates of a cloudlet that are good; return their serial numbers."""
     rows = await good(session, cloudlet, at)
     for row in rows:
         row.revoked_at, row.reason = at, reason
@@ -89,12 +89,13 @@ async def revoke(session: AsyncSession, cloudlet: str, reason: Reason, at: datet
 
 
 async def revoked(session: AsyncSession, at: datetime) -> list[Revoked]:
-    """What belongs on the revocation list: what has expired can be left out, once a list had it (RFC 5280, 3.3)."""
+    """Return the entries of the revocation list. An expired certificate can be left out once a list had it (RFC 5280,
+    3.3)."""
     query = select(CertificateRow).where(CertificateRow.revoked_at.is_not(None)).order_by(CertificateRow.id)
     rows = await session.scalars(query.where(CertificateRow.not_after > at - timedelta(days=1)))
     return [Revoked(r.serial, r.revoked_at, Reason(r.reason)) for r in rows if r.revoked_at and r.reason]
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets what expired long ago."""
+    """Delete certificates that expired long ago."""
     await session.execute(delete(CertificateRow).where(CertificateRow.not_after < now() - KEPT))

@@ -1,4 +1,5 @@
-"""Route servers that were found ahead of the database, an old copy that would give back what was taken away since."""
+"""Route servers that were found ahead of the database. The database is then an old copy, which would give back access
+that was taken away since."""
 
 from collections.abc import Mapping
 
@@ -10,7 +11,7 @@ from controller.db.base import NAME, Base
 
 
 class ClaimRow(Base):
-    """`generation` is the one that the route server had."""
+    """`generation` is the generation that the route server had."""
 
     __tablename__ = "claims"
 
@@ -19,11 +20,11 @@ class ClaimRow(Base):
 
 
 async def load(session: AsyncSession) -> dict[str, int]:
-    """Generations by route server."""
+    """Return the generations by route server."""
     return {row.route_server: row.generation for row in await session.scalars(select(ClaimRow))}
 
 
 async def save(session: AsyncSession, claims: Mapping[str, int]) -> None:
-    """These and no others."""
+    """Store these claims, and remove all others."""
     await session.execute(delete(ClaimRow))
     session.add_all(ClaimRow(route_server=name, generation=number) for name, number in claims.items())

@@ -14,8 +14,8 @@ from controller.db.base import NAME, NUMBER, Base, Time
 
 
 class CloudletRow(Base):
-    """One row per cloudlet. `token`, `credential` and `key` are digests. A token that was used stays, so that using it
-    again can be told from making one up. `version` is the generation at which the desired state last changed."""
+    """One row per cloudlet. `token`, `credential` and `key` are digests. A token that was used stays, so that its reuse
+    can be told from an invented token. `version` is the generation at which the desired state last changed."""
 
     __tablename__ = "cloudlets"
     __table_args__ = (
@@ -45,18 +45,18 @@ class CloudletRow(Base):
 
 
 async def get(session: AsyncSession, name: str, *, lock: bool = False) -> CloudletRow | None:
-    """The cloudlet of that name. `lock`: nobody else changes it before the transaction ends."""
+    """Return the cloudlet of that name. `lock`: no other transaction changes it before this one ends."""
     return await session.get(CloudletRow, name, populate_existing=True, with_for_update=lock or None)
 
 
 async def page(session: AsyncSession, after: str, limit: int) -> list[CloudletRow]:
-    """Up to `limit` cloudlets whose names sort after `after`."""
+    """Return up to `limit` cloudlets whose names sort after `after`."""
     query = select(CloudletRow).where(CloudletRow.name > after).order_by(CloudletRow.name).limit(limit)
     return list(await session.scalars(query))
 
 
 async def amend(session: AsyncSession, name: str, **columns: Any) -> None:
-    """Sets columns and counts the revision."""
+    """Set columns and increase the revision."""
     await session.execute(
         update(CloudletRow).where(CloudletRow.name == name).values(**columns, revision=CloudletRow.revision + 1)
     )
@@ -70,9 +70,9 @@ _heard = (
 
 
 async def note_seen(session: AsyncSession, seen: Mapping[str, tuple[datetime, str | None]]) -> None:
-    """Records when agents were last heard of, and their versions. Cloudlets that somebody is changing now are left
-    out: waiting for one while holding others is how two transactions block each other, and agents are heard of again
-    soon."""
+    """Record when agents were last heard of, and their versions. Cloudlets that another transaction is changing are
+    left out: to wait for one while holding others would let two transactions block each other, and agents are soon
+    heard of again."""
     names = iter(sorted(seen))
     while some := list(islice(names, 1000)):
         free = select(CloudletRow.name).where(CloudletRow.name.in_(some)).with_for_update(skip_locked=True)

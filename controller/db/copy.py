@@ -1,5 +1,5 @@
-"""A whole database copied into another that is empty, of the same kind or not, while controllers work on it: a backup,
-the way back, and the move from SQLite to PostgreSQL."""
+"""Copies a whole database into an empty one, of the same kind or the other, while controllers work on it: for a backup,
+its restoration, and the move from SQLite to PostgreSQL."""
 
 from sqlalchemy import Table, func, inspect, make_url, select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -10,7 +10,7 @@ from controller.db.engine import Database
 from controller.db.schema import head, metadata, step, upgrade
 
 BATCH = 1000
-"""Rows that are held in memory."""
+"""Most rows in memory at a time."""
 
 
 class NotCopied(Exception):  # noqa: N818 - it says what is
@@ -18,7 +18,7 @@ class NotCopied(Exception):  # noqa: N818 - it says what is
 
 
 async def copy_database(url: str, to: str) -> str:
-    """Copies the database at one URL to that at another, and says what was copied. Raises NotCopied."""
+    """Copy the database at one URL to that at another, and return a summary of the copy. Raises NotCopied."""
     source, target = Database(url), Database(to)
     try:
         rows = await copy(source, target)
@@ -29,7 +29,7 @@ async def copy_database(url: str, to: str) -> str:
 
 
 async def copy(source: Database, target: Database) -> dict[str, int]:
-    """Copies everything as it is at one moment. Gives the number of rows by table. Raises NotCopied."""
+    """Copy everything as it is at one moment. Returns the number of rows by table. Raises NotCopied."""
     async with source.read() as reading:
         at = await reading.run_sync(lambda session: step(session.connection()))
         if at is None:
@@ -47,7 +47,7 @@ async def copy(source: Database, target: Database) -> dict[str, int]:
 
 
 async def _make(target: Database) -> None:
-    """Its tables, with nothing in them."""
+    """Make the tables of the empty target. Raises NotCopied if the target has tables already."""
     async with target.read() as session:
         if there := await session.run_sync(lambda session: inspect(session.connection()).get_table_names()):
             raise NotCopied(f"the database to copy to is not empty: it has a table {min(there)!r}")
@@ -64,7 +64,8 @@ async def _table(reading: AsyncSession, writing: AsyncSession, table: Table) -> 
 
 
 async def _count_on(reading: AsyncSession, writing: AsyncSession) -> None:
-    """Numbers that the source gave out and has forgotten since are not given out again."""
+    """Set the counters of the target, so that it gives out no number again that the source gave out and has deleted
+    since."""
     for table in metadata.sorted_tables:
         column = table.autoincrement_column
         if column is None:
@@ -81,7 +82,7 @@ async def _count_on(reading: AsyncSession, writing: AsyncSession) -> None:
 
 
 async def _given(session: AsyncSession, table: str, column: str) -> int:
-    """The last number that was given out, as far as the database remembers."""
+    """Return the last number that was given out, as far as the database remembers it."""
     if _is_postgresql(session):
         sequence = await session.scalar(text("SELECT pg_get_serial_sequence(:t, :c)"), {"t": table, "c": column})
         query = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"

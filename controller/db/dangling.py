@@ -1,5 +1,5 @@
-"""Rows that refer to what is not there: somebody has deleted by hand, in a database that did not refuse. SQLite checks
-references for connections that ask for it alone, and the `sqlite3` shell does not."""
+"""Rows that refer to missing rows, because somebody has deleted by hand and the database did not refuse. SQLite checks
+references only for connections that ask for it, and the `sqlite3` shell does not."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from controller.core.unavailable import Unavailable
 from controller.db.engine import Database
 from controller.db.schema import head, metadata, step
 
-_TOLD = 20  # rows, in a sentence for people
+_TOLD = 20  # most rows in one message
 
 
 class NotMended(Exception):  # noqa: N818 - it says what is
@@ -23,7 +23,7 @@ class NotMended(Exception):  # noqa: N818 - it says what is
 
 @dataclass(frozen=True)
 class Dangling:
-    """A row of `table` with this key, whose columns name a row of `parent` that is not there."""
+    """A row of `table` with this key, whose columns name a row of `parent` that does not exist."""
 
     table: str
     key: Mapping[str, Any]
@@ -36,8 +36,8 @@ class Dangling:
 
 
 async def mend(url: str, away: Path | None) -> str:
-    """Names the rows of the database at a URL that refer to what is not there, or takes them out: they are written to
-    the file `away` before. Gives what was found, as text. Raises NotMended."""
+    """Find the rows of the database at a URL that refer to missing rows. If `away` is given, write them to that file
+    and delete them. Returns the result as text. Raises NotMended."""
     database = Database(url)
     try:
         async with database.write() as session:
@@ -52,7 +52,7 @@ async def mend(url: str, away: Path | None) -> str:
 
 
 def dangling(connection: Connection) -> Iterator[Dangling]:
-    """All of them, those that others refer to first."""
+    """Yield all such rows, those of referenced tables first."""
     for table in metadata.sorted_tables:
         for constraint in sorted(table.foreign_key_constraints, key=lambda one: list(one.column_keys)):
             yield from _of(connection, table, constraint)
@@ -80,7 +80,7 @@ def _mend(connection: Connection, away: Path | None) -> str:
     if connection.dialect.name == "sqlite":
         connection.execute(text("PRAGMA defer_foreign_keys = ON"))
     gone: dict[tuple[str, str], Dangling] = {}
-    while found:  # what referred to these is next
+    while found:  # rows that referred to these are next
         gone |= {(one.table, str(one.key)): one for one in found}
         for one in found:
             table = metadata.tables[one.table]

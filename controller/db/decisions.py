@@ -1,4 +1,4 @@
-"""Decisions: what was known and predicted when a VM was to follow its device, and what was decided."""
+"""Decisions: the facts and the prediction when a VM was to follow its device, and the outcome."""
 
 from datetime import datetime
 from typing import Any
@@ -18,8 +18,8 @@ KEPT = 20_000
 
 
 class DecisionRow(Base):
-    """`source` and `destination` are endpoints, `course` and `reasons` what was decided and why (`core.moves`), on a
-    `prospect` that `estimate` is part of. `move` is what came of it."""
+    """`source` and `destination` are endpoints. `course` and `reasons` are the decision and its reasons (`core.moves`),
+    made on a `prospect` that `estimate` is part of. `move` is the move that came of it."""
 
     __tablename__ = "decisions"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -38,20 +38,20 @@ class DecisionRow(Base):
 
 
 async def carried_out(session: AsyncSession, number: int, move: str) -> None:
-    """The move came of the decision of that id."""
+    """Record the move that came of the decision of that id."""
     await session.execute(update(DecisionRow).where(DecisionRow.id == number).values(move=move))
 
 
 async def of_move(session: AsyncSession, move: str) -> DecisionRow | None:
-    """The decision that a move came of."""
+    """Return the decision that led to a move."""
     query = select(DecisionRow).where(DecisionRow.move == move).order_by(DecisionRow.id.desc()).limit(1)
     row: DecisionRow | None = await session.scalar(query)
     return row
 
 
 async def apart(session: AsyncSession) -> list[tuple[str, str, DecisionRow | None]]:
-    """Devices whose VM runs elsewhere than at the LAN where they are taken to be, and not because of a move that
-    stands; that LAN, and what was last decided on the VM's going there."""
+    """Return devices whose VM runs at another LAN than the one where they are taken to be, unless a move that stands is
+    the reason; with each, that LAN, and the last decision on the VM's move there."""
     one = aliased(DecisionRow)
     latest = select(func.max(one.id)).where(one.vm == VmRow.name, one.destination == SightingRow.endpoint)
     query = select(VmRow.device, SightingRow.endpoint, DecisionRow).join(
@@ -71,7 +71,8 @@ async def page(
     move: str | None = None,
     course: str | None = None,
 ) -> list[DecisionRow]:
-    """Up to `limit` decisions, the latest first, that were made before the one of that id (0: before now)."""
+    """Return up to `limit` decisions, the latest first, that were made before the one of that id (0: the latest
+    ones)."""
     query = select(DecisionRow).order_by(DecisionRow.id.desc()).limit(limit)
     if before:
         query = query.where(DecisionRow.id < before)
@@ -82,6 +83,6 @@ async def page(
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets decisions older than the latest KEPT."""
+    """Delete decisions older than the latest KEPT."""
     latest = await session.scalar(select(func.max(DecisionRow.id))) or 0
     await session.execute(delete(DecisionRow).where(DecisionRow.id <= latest - KEPT))

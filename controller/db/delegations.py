@@ -1,4 +1,4 @@
-"""Delegations: which memory of an agent gives out addresses of an endpoint, and which ones rest."""
+"""Delegations: which incarnation of an agent gives out addresses of an endpoint, and which ones rest."""
 
 from datetime import datetime, timedelta
 
@@ -24,11 +24,12 @@ from controller.db.blocks import BlockRow
 
 
 class DelegationRow(Base):
-    """One row for each incarnation of the endpoint's agent; the one with the greatest epoch is in force, the others
-    rest, if their time is not over. `turn` and `applied` are of the last exchange; `longest` is the longest lease that
-    it could give, in seconds. `rest_seconds` is what is left of its rest as counted by whoever lets it rest,
-    `rest_until` the same by the clock: only both together end it, so that a clock that jumps does not. Until it is
-    `heard` that it is counted, an agent without a controller may use again what a former incarnation had."""
+    """One row for each incarnation of the endpoint's agent. The one with the greatest epoch is in force; the others
+    rest until their time is over. `turn` and `applied` are those of the last exchange; `longest` is the longest lease
+    that it could give, in seconds. `rest_seconds` is the rest that is left as counted by the replica that lets it rest,
+    `rest_until` its end by the clock: both must be over, so that a clock that jumps ends no rest. `heard` is False
+    until the agent knows that its rest is counted: before, and without a controller, it may use again the blocks of a
+    former incarnation."""
 
     __tablename__ = "delegations"
     __table_args__ = (UniqueConstraint("endpoint", "incarnation"),)
@@ -46,21 +47,21 @@ class DelegationRow(Base):
 
 
 async def locked(session: AsyncSession, endpoint: str, incarnation: str) -> DelegationRow | None:
-    """The row of an incarnation; other exchanges of it wait for this transaction."""
+    """Return the row of an incarnation; other exchanges of it wait for this transaction."""
     query = select(DelegationRow).where(DelegationRow.endpoint == endpoint, DelegationRow.incarnation == incarnation)
     row: DelegationRow | None = await session.scalar(query.with_for_update())
     return row
 
 
 async def in_force(session: AsyncSession, endpoint: str) -> DelegationRow | None:
-    """The delegation that is not resting."""
+    """Return the delegation that does not rest."""
     query = select(DelegationRow).where(DelegationRow.endpoint == endpoint, DelegationRow.rest_seconds.is_(None))
     row: DelegationRow | None = await session.scalar(query)
     return row
 
 
 async def any_of(session: AsyncSession, endpoint: str) -> bool:
-    """Whether anything is delegated, or rests."""
+    """Return whether there is a delegation, in force or at rest."""
     return (
         await session.scalar(select(DelegationRow.epoch).where(DelegationRow.endpoint == endpoint).limit(1)) is not None
     )
@@ -69,7 +70,8 @@ async def any_of(session: AsyncSession, endpoint: str) -> bool:
 async def begin(
     session: AsyncSession, endpoint: str, incarnation: str, longest: int, at: datetime, *, heard: bool
 ) -> DelegationRow:
-    """A delegation to a new incarnation, above all others, which rest from now on."""
+    """Begin a delegation to a new incarnation, with an epoch above all others. The delegation before rests from now
+    on."""
     await rest(session, endpoint, at)
     top = await session.scalar(select(func.max(DelegationRow.epoch)).where(DelegationRow.endpoint == endpoint))
     row = DelegationRow(
@@ -88,7 +90,7 @@ async def begin(
 
 
 async def rest(session: AsyncSession, endpoint: str, at: datetime) -> None:
-    """Nothing new is taken from whatever is in force: what was given from it lives for as long as it may."""
+    """Let the delegation in force rest: nothing new is leased from it, and its leases live for as long as they may."""
     row = await in_force(session, endpoint)
     if row is not None:
         row.rest_seconds, row.rest_until = float(row.longest), at + timedelta(seconds=row.longest)
@@ -96,7 +98,7 @@ async def rest(session: AsyncSession, endpoint: str, at: datetime) -> None:
 
 
 async def tick(session: AsyncSession, seconds: float) -> None:
-    """So much of every rest is over."""
+    """Subtract so many seconds from every rest."""
     left = DelegationRow.rest_seconds - seconds
     await session.execute(
         update(DelegationRow).where(DelegationRow.rest_seconds.is_not(None)).values(rest_seconds=left)
@@ -106,7 +108,7 @@ async def tick(session: AsyncSession, seconds: float) -> None:
 async def page(
     session: AsyncSession, behind: tuple[str, int], limit: int, endpoint: str | None = None
 ) -> list[tuple[DelegationRow, int]]:
-    """Up to `limit` delegations by endpoint and epoch, from behind that one on, and how many blocks each has."""
+    """Return up to `limit` delegations by endpoint and epoch, after that one, and how many blocks each has."""
     owned = and_(BlockRow.endpoint == DelegationRow.endpoint, BlockRow.epoch == DelegationRow.epoch)
     blocks = select(func.count()).select_from(BlockRow).where(owned).correlate(DelegationRow).scalar_subquery()
     later = and_(DelegationRow.endpoint == behind[0], DelegationRow.epoch > behind[1])
@@ -118,7 +120,7 @@ async def page(
 
 
 async def resting(session: AsyncSession) -> bool:
-    """Whether anything rests."""
+    """Return whether any delegation rests."""
     return (
         await session.scalar(select(DelegationRow.epoch).where(DelegationRow.rest_seconds.is_not(None)).limit(1))
         is not None
@@ -126,7 +128,7 @@ async def resting(session: AsyncSession) -> bool:
 
 
 async def rested(session: AsyncSession, at: datetime) -> list[DelegationRow]:
-    """Those whose rest is over, and of which the agent knows that they are not its any more."""
+    """Return the delegations whose rest is over, and of which the agent knows that it has them no longer."""
     over = and_(DelegationRow.rest_seconds <= 0, DelegationRow.rest_until <= at)
     later = aliased(DelegationRow)
     unheard = exists().where(
@@ -136,6 +138,6 @@ async def rested(session: AsyncSession, at: datetime) -> list[DelegationRow]:
 
 
 async def remove(session: AsyncSession, row: DelegationRow) -> None:
-    """Forgets a delegation that holds no blocks."""
+    """Remove a delegation that holds no blocks."""
     await session.delete(row)
     await session.flush()

@@ -15,7 +15,7 @@ from controller.db.base import NAME, NUMBER, Base, Time
 
 
 class DeviceRow(Base):
-    """`implicit`: nobody registered it, it asked for an address."""
+    """`implicit`: it was not registered, and exists because it asked for an address."""
 
     __tablename__ = "devices"
 
@@ -26,7 +26,8 @@ class DeviceRow(Base):
 
 
 class ClientRow(Base):
-    """How the MD (`md`) or the VM (`vm`) of a device is known to DHCP. A MAC or a client id is one client's only."""
+    """How the MD (`md`) or the VM (`vm`) of a device is known to DHCP. A MAC or a client id belongs to one client
+    only."""
 
     __tablename__ = "clients"
     __table_args__ = (
@@ -43,24 +44,24 @@ class ClientRow(Base):
 
 
 async def get(session: AsyncSession, name: str, *, lock: bool = False) -> DeviceRow | None:
-    """The device of that name. `lock`: nobody else changes it before the transaction ends."""
+    """Return the device of that name. `lock`: no other transaction changes it before this one ends."""
     return await session.get(DeviceRow, name, populate_existing=True, with_for_update=lock or None)
 
 
 async def page(session: AsyncSession, after: str, limit: int) -> list[DeviceRow]:
-    """Up to `limit` devices whose names sort after `after`."""
+    """Return up to `limit` devices whose names sort after `after`."""
     query = select(DeviceRow).where(DeviceRow.name > after).order_by(DeviceRow.name).limit(limit)
     return list(await session.scalars(query))
 
 
 async def clients(session: AsyncSession, devices: list[str]) -> dict[tuple[str, str], ClientRow]:
-    """The clients of these devices by (device, kind)."""
+    """Return the clients of these devices by (device, kind)."""
     rows = await session.scalars(select(ClientRow).where(ClientRow.device.in_(devices)))
     return {(row.device, row.kind): row for row in rows}
 
 
 async def known_as(session: AsyncSession, mac: str | None, client_id: str | None) -> ClientRow | None:
-    """The client that goes by this client id or, if none does, by this MAC (RFC 2131, section 4.2)."""
+    """Return the client with this client id or, if there is none, with this MAC (RFC 2131, section 4.2)."""
     either = [column == value for column, value in ((ClientRow.client_id, client_id), (ClientRow.mac, mac)) if value]
     rows = list(await session.scalars(select(ClientRow).where(or_(*either))))
     return min(rows, key=lambda row: row.client_id != client_id, default=None)
@@ -69,7 +70,7 @@ async def known_as(session: AsyncSession, mac: str | None, client_id: str | None
 async def known(
     session: AsyncSession, asked: Collection[tuple[str | None, str | None]]
 ) -> Mapping[tuple[str | None, str | None], tuple[ClientRow, bool]]:
-    """As `known_as`, for many (MAC, client id) at once; with each, whether its device is implicit."""
+    """Return the same as `known_as`, for many (MAC, client id) at once; with each, whether its device is implicit."""
     if not asked:
         return {}
     macs, ids = {mac for mac, _ in asked if mac}, {client_id for _, client_id in asked if client_id}
@@ -88,17 +89,17 @@ async def known(
 
 
 async def named(session: AsyncSession, names: Collection[str]) -> set[str]:
-    """Those of the names that a device has."""
+    """Return those of the names that devices have."""
     return set(await session.scalars(select(DeviceRow.name).where(DeviceRow.name.in_(names))))
 
 
 def nameless() -> str:
-    """A name for a device of which nothing is known but that it has a pair."""
+    """Return a name for a device of which only its pair is known."""
     return f"dev-{secrets.token_hex(8)}"
 
 
 async def forget_unused(session: AsyncSession, names: Collection[str], used: Any) -> None:
-    """Forgets those of the devices that nobody registered and for which `used`, a condition, does not hold."""
+    """Delete those of the devices that are implicit and for which `used`, a condition, does not hold."""
     gone = set(
         await session.scalars(select(DeviceRow.name).where(DeviceRow.name.in_(names), DeviceRow.implicit, ~used))
     )
@@ -107,7 +108,7 @@ async def forget_unused(session: AsyncSession, names: Collection[str], used: Any
 
 
 async def clashing(session: AsyncSession, mac: str | None, client_id: str | None) -> tuple[str, str] | None:
-    """The field (`mac` or `client_id`) that another device has already, and that device."""
+    """Return the field (`mac` or `client_id`) that another device has already, and that device."""
     for field, column, value in (("mac", ClientRow.mac, mac), ("client_id", ClientRow.client_id, client_id)):
         if value and (row := await session.scalar(select(ClientRow).where(column == value))):
             return field, row.device
@@ -115,24 +116,24 @@ async def clashing(session: AsyncSession, mac: str | None, client_id: str | None
 
 
 def add(session: AsyncSession, name: str, *, implicit: bool = False) -> None:
-    """Adds a device without clients."""
+    """Add a device without clients."""
     session.add(DeviceRow(name=name, implicit=implicit))
 
 
 def add_client(session: AsyncSession, device: str, kind: Kind, mac: str | None, client_id: str | None) -> None:
-    """Says how the device's MD or VM is known."""
+    """Record how the device's MD or VM is known."""
     session.add(ClientRow(device=device, kind=kind, mac=mac, client_id=client_id))
 
 
 async def forget_client(session: AsyncSession, device: str, client_id: str) -> None:
-    """The device's VM does not go by this client id any more; without another name it is not known at all."""
+    """Remove this client id from the device's VM; without a MAC, the VM is not known at all any more."""
     mine = ClientRow.device == device, ClientRow.kind == "vm", ClientRow.client_id == client_id
     await session.execute(delete(ClientRow).where(*mine, ClientRow.mac.is_(None)))
     await session.execute(update(ClientRow).where(*mine).values(client_id=None))
 
 
 async def add_all(session: AsyncSession, names: Collection[str], clients: list[dict[str, Any]]) -> None:
-    """Adds devices that nobody registered, and clients of theirs, many at once."""
+    """Add implicit devices and their clients, many at once."""
     if names:
         at = now()
         rows = [{"name": name, "implicit": True, "created_at": at, "revision": 1} for name in sorted(names)]
@@ -142,6 +143,6 @@ async def add_all(session: AsyncSession, names: Collection[str], clients: list[d
 
 
 async def remove(session: AsyncSession, name: str) -> None:
-    """Removes a device that has no pairs."""
+    """Remove a device that has no pairs."""
     await session.execute(delete(ClientRow).where(ClientRow.device == name))
     await session.execute(delete(DeviceRow).where(DeviceRow.name == name))

@@ -1,4 +1,4 @@
-"""How each of the two databases is spoken to: its driver, its settings, how long it may take."""
+"""The connections to the two databases: drivers, settings and time limits."""
 
 import asyncio
 import sqlite3
@@ -14,31 +14,33 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from controller.db import libpq
 
 BUSY_MS = 10_000
-"""How long a statement waits for a lock that another process holds."""
+"""Milliseconds that a statement waits for a lock that another process holds."""
 
 MIGRATION_MS = 600_000
-"""How long a controller that starts waits while another brings the database up to date."""
+"""Milliseconds that a controller waits at its start while another one brings the database up to date."""
 
 STATEMENT_MS, IDLE_MS = 30_000, 60_000
-"""PostgreSQL: how long a statement runs at most, and how long a transaction does nothing: a controller that hangs holds
-up the others no longer. Between two statements a region of 100,000 is made out of its rows, which takes seconds."""
+"""PostgreSQL: milliseconds that a statement may run, and that a transaction may do nothing, so that a controller that
+hangs does not hold up the others for longer. Between two statements, making a region of 100,000 from its rows takes
+seconds."""
 
 RANDOM_PAGE = "1.1"
-"""PostgreSQL: what a page anywhere costs, beside one that comes next. With the 4 of a disk that turns it reads all
-clients to find fifty of them, as long as it has not counted a table that grows, which it does once a minute."""
+"""PostgreSQL: the cost of a random page, relative to the next page in order. With the default of 4, meant for a
+rotating disk, it reads all clients to find fifty of them, until it has counted a table that grows, which it does once a
+minute."""
 
 CONNECT, COMMAND = 5, 40
-"""PostgreSQL: seconds to connect, and to hear of a statement, after which the server counts as gone."""
+"""PostgreSQL: seconds to connect, and to get the answer to a statement, after which the server counts as gone."""
 
 KEEPALIVE = {"tcp_keepalives_idle": "3", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"}
-"""PostgreSQL: the server finds out after 6 s that a controller's machine is gone or cut off, and frees its locks."""
+"""PostgreSQL: the server notices after 6 s that a controller's machine is gone or cut off, and frees its locks."""
 
 CHUNK = 64
-"""Rows that SQLite's thread hands over at once, of those that are asked for one after the other."""
+"""Rows that SQLite's thread hands over at once, when rows are read one after the other."""
 
 
 def with_driver(text: str) -> URL:
-    """The URL of a database. With or without its driver it is good; PostgreSQL's own tools write it without."""
+    """Return the URL of a database with its driver, which may be left out, as PostgreSQL's own tools do."""
     url = make_url(text)
     drivers = {"sqlite": "sqlite+aiosqlite", "postgres": "postgresql+asyncpg", "postgresql": "postgresql+asyncpg"}
     name = drivers.get(url.drivername, url.drivername)
@@ -48,20 +50,21 @@ def with_driver(text: str) -> URL:
 
 
 def connecting(url: URL, settings: Mapping[str, str], **options: Any) -> tuple[URL, dict[str, Any]]:
-    """How PostgreSQL is connected to: a URL and the driver's arguments. What the URL says of them goes first."""
+    """Return the URL and the driver's arguments to connect to PostgreSQL. Options in the URL take precedence over
+    `settings` and `options`."""
     plain, said = libpq.arguments(url)
     return plain, options | said | {"server_settings": {**settings, **said.get("server_settings", {})}}
 
 
 def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> AsyncEngine:
-    """`migrating`: a table is changed by making another and dropping the old one, to which rows may refer meanwhile;
-    and whoever waits for that to end waits long."""
+    """Return an engine for SQLite. With `migrating` it does not check references, because a table is changed by making
+    another and dropping the old one while rows refer to it; and it waits longer for locks."""
     engine = create_async_engine(url, connect_args={"async_creator_fn": _open}, **options)
     patience, references = (MIGRATION_MS, "OFF") if migrating else (BUSY_MS, "ON")
 
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # pysqlite begins nothing by itself: the listener below does
+        connection.isolation_level = None  # pysqlite begins no transactions: the listener below does
         cursor = connection.cursor()
         for pragma in (
             f"busy_timeout={patience}",
@@ -80,8 +83,9 @@ def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> 
 
 
 class _Connection(aiosqlite.Connection):
-    """Stops once. Where work is cancelled twice SQLAlchemy stops a connection that it is closing already; its thread
-    ends at the first word, and the task that closes it would wait for an answer to the second for ever."""
+    """A connection that stops once. When work is cancelled twice, SQLAlchemy stops a connection that it is closing
+    already. The connection's thread ends at the first stop, so the closing task would wait for ever for an answer to
+    the second."""
 
     _stopped = False
 
@@ -93,8 +97,8 @@ class _Connection(aiosqlite.Connection):
 
 
 async def _open(*arguments: Any, **options: Any) -> aiosqlite.Connection:
-    """A connection. Where the file cannot be opened its thread ends too before that is told: what the thread says last
-    would find the event loop of a controller that gives up closed, and be a traceback."""
+    """Open a connection. If the file cannot be opened, its thread ends before the error is raised; otherwise the
+    thread's last message would find the event loop of an ending controller closed, and print a traceback."""
     connection = _Connection(partial(sqlite3.connect, *arguments, **options), CHUNK)
     connection._thread.daemon = True
     try:
@@ -107,7 +111,7 @@ async def _open(*arguments: Any, **options: Any) -> aiosqlite.Connection:
 def postgresql(url: URL, connections: int) -> AsyncEngine:
     settings = {
         "application_name": "weft-controller",
-        "jit": "off",  # the queries are short; compiling them takes longer than they do
+        "jit": "off",  # the queries are short; compiling them takes longer than running them
         "random_page_cost": RANDOM_PAGE,
         "statement_timeout": str(STATEMENT_MS),
         "lock_timeout": str(BUSY_MS),
@@ -125,8 +129,8 @@ def postgresql(url: URL, connections: int) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "checkout")
     def check(connection: Any, _record: object, _proxy: object) -> None:
-        """A connection that the server has closed is not used again. The driver knows that by itself: asking the server
-        every time (pool_pre_ping) would take as long as a change does."""
+        """Replace a connection that the server has closed. The driver knows that by itself: asking the server every
+        time (pool_pre_ping) would take as long as a change does."""
         if connection.driver_connection.is_closed():
             raise InvalidatePoolError
 

@@ -11,8 +11,8 @@ from controller.db.base import NAME, Base, Time
 
 
 class EndpointRow(Base):
-    """One row per endpoint; only made and removed, never changed but for its tenant's consent: who gave it, and when
-    it was given or withdrawn last."""
+    """One row per endpoint. It is only made and removed; only its tenant's consent changes: who gave it, and when it
+    was given or withdrawn last."""
 
     __tablename__ = "endpoints"
     __table_args__ = (
@@ -45,19 +45,19 @@ class EndpointRow(Base):
 
 
 async def get(session: AsyncSession, name: str) -> EndpointRow | None:
-    """The endpoint of that name."""
+    """Return the endpoint of that name."""
     return await session.get(EndpointRow, name, populate_existing=True)
 
 
 async def lock(session: AsyncSession, *names: str) -> None:
-    """Makes others who want to give out its addresses wait until this transaction ends. Whoever locks several does so
-    in the order of their names. (SQLite has no such lock, and one writer.)"""
+    """Make other transactions that want to give out its addresses wait until this one ends. Several endpoints are
+    locked in the order of their names. (SQLite has no such lock, and one writer.)"""
     query = select(EndpointRow.name).where(EndpointRow.name.in_(names)).order_by(EndpointRow.name)
     await session.execute(query.with_for_update(key_share=True))
 
 
 async def there(session: AsyncSession, names: list[str]) -> list[str]:
-    """Those of the endpoints that there are, sorted; none of them is removed before the transaction ends."""
+    """Return those of the endpoints that exist, sorted; none of them is removed before the transaction ends."""
     query = select(EndpointRow.name).where(EndpointRow.name.in_(names)).order_by(EndpointRow.name)
     return list(await session.scalars(query.with_for_update(key_share=True, read=True)))
 
@@ -65,7 +65,7 @@ async def there(session: AsyncSession, names: list[str]) -> list[str]:
 async def page(
     session: AsyncSession, after: str, limit: int, cloudlet: str | None = None, tenant: str | None = None
 ) -> list[EndpointRow]:
-    """Up to `limit` endpoints, of one cloudlet or tenant or of all, whose names sort after `after`."""
+    """Return up to `limit` endpoints, of one cloudlet or tenant or of all, whose names sort after `after`."""
     query = select(EndpointRow).where(EndpointRow.name > after).order_by(EndpointRow.name).limit(limit)
     if cloudlet is not None:
         query = query.where(EndpointRow.cloudlet == cloudlet)

@@ -1,13 +1,12 @@
-"""Transactions, and all that differs between SQLite and PostgreSQL (but for `drivers`).
+"""Transactions, and the differences between SQLite and PostgreSQL (those of connections are in `drivers`).
 
 SQLite allows one writer: writes queue for a lock of ours and begin IMMEDIATE, so none ever fails with "database is
-locked"; readers see the last commit (WAL) and never wait.
+locked". Readers see the last commit (WAL) and never wait.
 
-PostgreSQL lets writers run side by side. They read what is committed (READ COMMITTED), so that whoever has waited for
-another sees what that one did; what must be unique is so by constraint, and what must go one after the other takes its
-turn (`alone`). With a stricter level a snapshot would be taken before such a wait, and the wait be for nothing. Readers
-have a snapshot (REPEATABLE READ), which costs nothing and never fails.
-"""
+PostgreSQL lets writers run side by side. They read committed data (READ COMMITTED), so a transaction that has waited
+for another one sees its result. Constraints keep unique what must be unique, and transactions that must run one after
+the other take a lock (`alone`). A stricter level would take its snapshot before such a wait, and make the wait useless.
+Readers have a snapshot (REPEATABLE READ), which costs nothing and never fails."""
 
 import asyncio
 import random
@@ -31,27 +30,28 @@ T = TypeVar("T")
 Work = Callable[[AsyncSession], Awaitable[T]]
 
 WRITERS, READERS = 10, 10
-"""PostgreSQL: connections of one controller at most. It has no use for more, and a server admits 100 by default."""
+"""PostgreSQL: most connections of one controller. It needs no more, and a server admits 100 by default."""
 
 ATTEMPTS = 5
-"""Tries of a transaction that others beat."""
+"""Attempts at a transaction while other transactions are quicker."""
 
 LAST = "weft.last"
 
 EVENTS = "weft.event_budget"
-"""Where a session that writes has the budget of events."""
+"""The key of the budget of events in a writing session's `info`."""
 
 SESSION = "SELECT current_setting('weft.session', true), pg_backend_pid()"
-"""The setting of the transaction before, and the server's process: each connection has its own of both."""
+"""The setting that an earlier transaction made, and the server's process: each connection has its own of both."""
 TURNS = ("one", "two", "two", "one", "one", "two")
-"""The order in which two connections are asked: a pooler that hands out two sessions in turn is found by it too."""
+"""The order in which two connections are asked: it also finds a pooler that hands out two sessions in turn."""
 
 LOCKS = 0x77656674 << 32
-"""Advisory locks are numbers that all users of a database share: ours begin with "weft" in ASCII."""
+"""The base of our advisory locks. Their numbers are shared by all users of a database; ours begin with "weft" in
+ASCII."""
 
 
 class Lock(IntEnum):
-    """What only one transaction at a time may do, over all controllers of a database."""
+    """Locks for acts that only one transaction at a time may do, over all controllers of a database."""
 
     MIGRATION = LOCKS + 1
     EVENTS = LOCKS + 2
@@ -63,7 +63,7 @@ class Lock(IntEnum):
 
 
 def insert(session: AsyncSession, table: type[Any]) -> "postgresql.Insert | sqlite.Insert":
-    """An INSERT that can say what to do about a row that is there already (`on_conflict_…`)."""
+    """Return an INSERT that can tell what to do about an existing row (`on_conflict_…`)."""
     if session.get_bind().dialect.name == "sqlite":
         return sqlite.insert(table)
     return postgresql.insert(table)
@@ -71,8 +71,8 @@ def insert(session: AsyncSession, table: type[Any]) -> "postgresql.Insert | sqli
 
 class Database:
     """Engines and sessions. `read()` gives a session on a snapshot, `write()` one that commits when its block ends.
-    Either raises Unavailable while the database is away, and works again when it is back. Inside their blocks there is
-    nothing but work with the database. `watch` is called with every transaction that writes, as it begins."""
+    Both raise Unavailable while the database is away, and work again when it is back. Their blocks contain only work
+    with the database. `watch` is called at the beginning of every transaction that writes."""
 
     def __init__(self, url: str, watch: Callable[[AsyncSession], None] | None = None) -> None:
         where = drivers.with_driver(url)
@@ -91,19 +91,19 @@ class Database:
 
     @property
     def shared(self) -> bool:
-        """Whether several controllers may work with it at the same time."""
+        """Whether several controllers may work with the database at the same time."""
         return not self._sqlite
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncSession]:
-        """A session for reading."""
+        """Yield a session for reading."""
         with _translated():
             async with AsyncSession(self.readers, expire_on_commit=False) as session:
                 yield session
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncSession]:
-        """A session whose work is one transaction: committed at the end of the block, undone if it raises."""
+        """Yield a session whose work is one transaction: committed at the end of the block, undone if it raises."""
         with _translated():
             async with self._turn, AsyncSession(self.writer, expire_on_commit=False) as session, session.begin():
                 session.info[EVENTS] = self.event_budget
@@ -114,8 +114,8 @@ class Database:
                     await work(session)
 
     async def transact(self, work: Work[T]) -> T:
-        """`work` in a transaction; again, from its beginning, if somebody else was quicker. Raises IntegrityError if it
-        is at odds with what is there every time."""
+        """Run `work` in a transaction, again from its beginning if another transaction was quicker. Raises
+        IntegrityError if it violates a constraint every time."""
         for attempt in range(1, ATTEMPTS):
             try:
                 async with self.write() as session:
@@ -127,7 +127,7 @@ class Database:
 
     @asynccontextmanager
     async def migrating(self) -> AsyncIterator[AsyncConnection]:
-        """A connection for changing tables, with all the time it needs: one controller at a time."""
+        """Yield a connection for changing tables, without time limits, to one controller at a time."""
         engine = drivers.sqlite(self._url, "BEGIN IMMEDIATE", migrating=True) if self._sqlite else self.writer
         try:
             with _translated():
@@ -146,8 +146,8 @@ class Database:
                 await engine.dispose()
 
     async def check(self) -> None:
-        """Raise Unavailable, with the way out, if the sessions that the server gives this controller are not its own:
-        a pooler in transaction mode lets settings, locks and statements of one connection appear on another."""
+        """Raise Unavailable, with the remedy, if the sessions that the server gives this controller are not its own: a
+        pooler in transaction mode lets settings, locks and statements of one connection appear on another."""
         if self._sqlite:
             return
         with _translated():
@@ -161,30 +161,31 @@ class Database:
             raise Unavailable(SHARED)
 
     async def answers(self) -> bool:
-        """Whether the database can be read now."""
+        """Return whether the database can be read now."""
         try:
             async with self.read() as session:
                 await session.execute(text("SELECT 1"))
-        except Exception:  # whatever the driver raises, the answer is no
+        except Exception:  # whatever the driver raises, the database cannot be read
             return False
         return True
 
     async def close(self) -> None:
-        """Closes every connection."""
+        """Close every connection."""
         await self.readers.dispose()
         await self.writer.dispose()
 
 
 async def alone(session: AsyncSession, lock: Lock) -> None:
-    """Waits until no other transaction has the lock, and keeps it until this one ends. On SQLite every transaction that
-    writes is alone."""
+    """Wait until no other transaction has the lock, and keep it until this one ends. On SQLite every writing
+    transaction is alone."""
     if session.get_bind().dialect.name == "postgresql":
         await session.execute(text(f"SELECT pg_advisory_xact_lock({lock:d})"))
 
 
 async def insert_alone(session: AsyncSession, lock: Lock, table: type[Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Adds rows, all with the same columns, as `alone`. On PostgreSQL by one statement with a list for each column: all
-    wait for each other here, and would wait for a controller that has the lock and much else to do before it writes."""
+    """Add rows, all with the same columns, under the lock, as `alone`. On PostgreSQL this is one statement with a list
+    for each column: all transactions wait for each other here, and would otherwise wait for a controller that has the
+    lock and does other work before it writes."""
     if session.get_bind().dialect.name == "sqlite":
         await session.execute(sqlite.insert(table), list(rows))
         return
@@ -200,8 +201,8 @@ async def insert_alone(session: AsyncSession, lock: Lock, table: type[Any], rows
 
 
 def last(session: AsyncSession, work: Callable[[AsyncSession], Awaitable[None]]) -> None:
-    """Does `work` at the end of the transaction, right before it is committed: the place to take a lock that everybody
-    wants, since it is held for no longer than the commit takes and nothing is waited for while it is."""
+    """Do `work` at the end of the transaction, right before it is committed. A lock that all transactions want belongs
+    here: it is held only during the commit, and nothing is waited for in that time."""
     session.info.setdefault(LAST, []).append(work)
 
 
@@ -218,8 +219,8 @@ def _translated() -> Iterator[None]:
 
 
 def _deleted(broken: list[tuple[str, str]]) -> str:
-    """The sentence about a database from which somebody has deleted rows by hand, with the way out; `broken` has the
-    table of each row that refers to none, and that to which it refers."""
+    """Return the message about a database from which somebody has deleted rows by hand, with the remedy. `broken` has
+    the table of each row with a broken reference, and the table to which it refers."""
     some = ", ".join(f"{number} of {table} to {parent}" for (table, parent), number in sorted(Counter(broken).items()))
     return (
         f"{len(broken)} rows refer to rows that are not there ({some}): put a backup in place, or stop all controllers "

@@ -1,4 +1,4 @@
-"""What goes wrong with a database that is not the caller's fault, in two words, whichever database it is."""
+"""The errors of a database that are not the caller's fault, as one of two kinds, for both databases."""
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -17,13 +17,13 @@ SHARED = (
 )
 
 STRANGE = ("26000", "42P05")
-"""A prepared statement that is not there, or was there before: those of somebody else's session."""
+"""A prepared statement does not exist, or exists already: it belongs to another client's session."""
 
 BEATEN = ("40001", "40P01")
 """PostgreSQL: serialization failure, deadlock detected."""
 
 AWAY = ("08", "28", "53", "57", "58")
-"""Classes of SQLSTATE: connection lost, not let in, out of resources, shut down or cancelled by timeout, system error
+"""Classes of SQLSTATE: connection lost, not admitted, out of resources, shut down or cancelled by timeout, system error
 (PostgreSQL, appendix A)."""
 
 WAITING = ("25006", "25P03", "25P04", "55P03", "3D000")
@@ -34,7 +34,7 @@ SQLITE = (5, 6, 8, 10, 13, 14)
 
 
 def trouble(error: BaseException) -> Unavailable | None:
-    """What an error of a transaction comes to; None if it is the transaction's own."""
+    """Return Unavailable or Beaten for an error of a transaction, None if the error is the transaction's own."""
     orig = error.orig if isinstance(error, DBAPIError) else error
     state = str(getattr(orig, "sqlstate", None) or "")
     reason = str(orig).partition("\n")[0].partition(": ")[2] or str(orig) or type(orig).__name__

@@ -1,4 +1,4 @@
-"""Events: what happened, in order."""
+"""Events: the acts and incidents of the region, in order."""
 
 import json
 import time
@@ -18,10 +18,10 @@ from controller.db.base import NUMBER, Base, Time
 from controller.db.engine import EVENTS, Lock, insert_alone, last
 
 KEPT = 100_000
-"""How many of the latest events are kept of those that operators and the controller cause; as many of all others."""
+"""How many of the latest events by operators and the controller are kept; of all other events, the same number."""
 
 KEPT_OF_SOURCE = 2_000
-"""How many of the latest events are kept of one source outside of the controller."""
+"""How many of the latest events are kept for one source outside of the controller."""
 
 SOURCES = (of_cloudlet, of_endpoint, of_pe)
 """The sources that are named after one thing."""
@@ -30,8 +30,8 @@ ADDED = "weft.events"
 
 
 class EventRow(Base):
-    """`id` grows and is never given twice: readers resume by it. So no event may appear below one that was seen: they
-    get their ids in the order in which their transactions are committed."""
+    """`id` grows and is never given twice, because readers resume by it. No event may appear below one that was already
+    seen, so events get their ids in the order in which their transactions are committed."""
 
     __tablename__ = "events"
     __table_args__ = (
@@ -50,8 +50,8 @@ class EventRow(Base):
 
 @dataclass(frozen=True)
 class Which:
-    """Which events are asked for; None: all. `type` may end in `*`. `about` is a name that stands for the subject, the
-    source, or anywhere in `data`. `since` is the first moment, `until` the first one that is too late."""
+    """A selection of events; a field that is None selects all. `type` may end in `*`. `about` is a name that is the
+    subject, the source, or anywhere in `data`. `since` is the first moment included, `until` the first one excluded."""
 
     type: str | None = None
     about: str | None = None
@@ -60,7 +60,7 @@ class Which:
     until: datetime | None = None
 
     def conditions(self) -> Iterator[ColumnElement[bool]]:
-        """For a query; all of them hold."""
+        """Yield the conditions for a query; all of them must hold."""
         if self.type is not None and self.type.endswith("*"):
             yield EventRow.type.startswith(self.type[:-1], autoescape=True)
         elif self.type is not None:
@@ -85,8 +85,8 @@ ALL = Which()
 async def add(
     session: AsyncSession, type: str, subject: str, text: str, /, *, caused_by: str | None = None, **data: Any
 ) -> None:
-    """Records an event with the transaction it belongs to, at its end. `caused_by` names the source outside of the
-    controller that brings it about (see `core/event_budget.py`): beyond its budget, the event is counted only."""
+    """Record an event at the end of the transaction it belongs to. `caused_by` names its source outside of the
+    controller (see `core/event_budget.py`): beyond the source's budget, the event is only counted."""
     budget: EventBudget = session.info[EVENTS]
     if caused_by is None or budget.admit(caused_by, type, text, time.monotonic()):
         await put(session, type, subject, text, data, caused_by)
@@ -95,8 +95,8 @@ async def add(
 async def put(
     session: AsyncSession, type: str, subject: str, text: str, data: dict[str, Any], source: str | None
 ) -> None:
-    """Records an event that is within its source's budget. Events quote what others said: PostgreSQL has no place for
-    the character NUL in a text."""
+    """Record an event that is within its source's budget. Events quote texts of others, and PostgreSQL cannot store the
+    character NUL in a text."""
     if not session.info.get(ADDED):
         session.info[ADDED] = []
         last(session, _write)
@@ -114,38 +114,38 @@ async def _write(session: AsyncSession) -> None:
 async def add_all(
     session: AsyncSession, entries: Iterable[tuple[str, str, str, dict[str, Any]]], *, caused_by: str | None
 ) -> None:
-    """Records many events of one source, as `add`: type, subject, text and data of each."""
+    """Record many events of one source, as `add`: type, subject, text and data of each."""
     for type, subject, text, data in entries:
         await add(session, type, subject, text, caused_by=caused_by, **data)
 
 
 async def after(session: AsyncSession, number: int, limit: int, which: Which = ALL) -> list[EventRow]:
-    """Up to `limit` events after the one with that id, in order."""
+    """Return up to `limit` events after the one with that id, in order."""
     query = select(EventRow).where(EventRow.id > number, *which.conditions()).order_by(EventRow.id).limit(limit)
     return list(await session.scalars(query))
 
 
 async def newest(session: AsyncSession, limit: int, which: Which = ALL) -> list[EventRow]:
-    """The latest `limit` events, in order."""
+    """Return the latest `limit` events, in order."""
     query = select(EventRow).where(*which.conditions()).order_by(EventRow.id.desc()).limit(limit)
     return list(await session.scalars(query))[::-1]
 
 
 async def latest(session: AsyncSession) -> int:
-    """The id of the latest event; 0 if there is none."""
+    """Return the id of the latest event; 0 if there is none."""
     return await session.scalar(select(func.max(EventRow.id))) or 0
 
 
 async def latest_of(session: AsyncSession, types: Sequence[str]) -> EventRow | None:
-    """The latest event of any of these types that is kept."""
+    """Return the latest stored event of any of these types."""
     query = select(EventRow).where(EventRow.type.in_(types)).order_by(EventRow.id.desc()).limit(1)
     row: EventRow | None = await session.scalar(query)
     return row
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets events older than the latest KEPT, and of each source older than its latest KEPT_OF_SOURCE: no source
-    pushes out what others caused, nor what operators did."""
+    """Delete events older than the latest KEPT, and those of each source older than its latest KEPT_OF_SOURCE, so that
+    no source displaces the events of others or of operators."""
     for kind in (EventRow.source.is_(None), EventRow.source.is_not(None)):
         await _prune(session, kind, KEPT)
     many = select(EventRow.source).where(EventRow.source.is_not(None)).group_by(EventRow.source)

@@ -11,7 +11,7 @@ from controller.db.base import NAME, Base
 
 
 class FamilyRow(Base):
-    """`last` is the greatest number that a pool of the family ever had: none gets it again."""
+    """`last` is the greatest number that a pool of the family ever had; no pool gets it again."""
 
     __tablename__ = "families"
 
@@ -20,12 +20,12 @@ class FamilyRow(Base):
 
 
 async def load(session: AsyncSession) -> dict[str, int]:
-    """The greatest numbers by family."""
+    """Return the greatest numbers by family."""
     return {row.name: row.last for row in await session.execute(select(FamilyRow.name, FamilyRow.last))}
 
 
 async def save(session: AsyncSession, old: Mapping[str, int], new: Mapping[str, int]) -> None:
-    """Writes what differs."""
+    """Write the families that differ."""
     if names := [name for name in changed(old, new) if old.get(name) != new.get(name)]:
         await session.execute(delete(FamilyRow).where(FamilyRow.name.in_(names)))
         rows = [{"name": name, "last": new[name]} for name in names if name in new]

@@ -1,4 +1,4 @@
-"""What cloudlets filter by access rules, and have counted, as their agents told last."""
+"""The access rules that cloudlets filter by, and their counters, from the last reports of their agents."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,13 +23,13 @@ class FilterRow(Base):
 
 
 async def save(session: AsyncSession, report: AccessReport) -> None:
-    """Takes the place of what the cloudlet's agent told before."""
+    """Replace the last report of the cloudlet's agent."""
     await session.execute(delete(FilterRow).where(FilterRow.cloudlet == report.cloudlet))
     await session.execute(insert(FilterRow).values(cloudlet=report.cloudlet, report=report.model_dump_json(), at=now()))
 
 
 async def load(session: AsyncSession, cloudlets: Iterable[str]) -> dict[str, tuple[AccessReport, datetime]]:
-    """The last reports of these cloudlets, and when they came."""
+    """Return the last reports of these cloudlets, and when they came."""
     query = select(FilterRow).where(FilterRow.cloudlet.in_(list(cloudlets)))
     return {
         row.cloudlet: (AccessReport.model_validate_json(row.report), row.at) for row in await session.scalars(query)

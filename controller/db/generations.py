@@ -1,4 +1,4 @@
-"""Generations of the rule set: one row per change, so that a number is never given twice."""
+"""Generations of the rule set: one row per change, so that no number is given twice."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,7 @@ KEPT = 10_000
 
 
 class ChangeState(StrEnum):
-    """What became of a change. `made`: it was there to stay from the beginning."""
+    """The outcome of a change. `made`: it was never on trial."""
 
     MADE = "made"
     ON_TRIAL = "on-trial"
@@ -27,9 +27,9 @@ class ChangeState(StrEnum):
 
 
 class GenerationRow(Base):
-    """`cause` says what was done, for people. `fabric` is the AS number and the route servers desired states were made
-    with: a controller started with others makes a new generation. The rest is for changes that were put on trial:
-    `fallback` is there until it is settled."""
+    """`cause` describes the change, for users. `fabric` stands for the AS number and the route servers with which
+    desired states were made: a controller that starts with others makes a new generation. The other columns are for
+    changes that were put on trial: `fallback` exists until the trial is settled."""
 
     __tablename__ = "generations"
 
@@ -44,7 +44,7 @@ class GenerationRow(Base):
 
 
 async def current(session: AsyncSession) -> GenerationRow | None:
-    """The latest generation; None before the first."""
+    """Return the latest generation; None before the first."""
     row: GenerationRow | None = await session.scalar(
         select(GenerationRow).order_by(GenerationRow.number.desc()).limit(1)
     )
@@ -52,28 +52,28 @@ async def current(session: AsyncSession) -> GenerationRow | None:
 
 
 async def number(session: AsyncSession) -> int:
-    """The latest generation's number; 0 before the first."""
+    """Return the latest generation's number; 0 before the first."""
     return await session.scalar(select(func.max(GenerationRow.number))) or 0
 
 
 async def get(session: AsyncSession, number: int) -> GenerationRow | None:
-    """One generation."""
+    """Return one generation."""
     return await session.get(GenerationRow, number, populate_existing=True)
 
 
 async def page(session: AsyncSession, before: int | None, limit: int) -> list[GenerationRow]:
-    """Up to `limit` generations, the latest first, from below `before` on."""
+    """Return up to `limit` generations below `before`, the latest first."""
     chosen = select(GenerationRow).order_by(GenerationRow.number.desc()).limit(limit)
     return list(await session.scalars(chosen if before is None else chosen.where(GenerationRow.number < before)))
 
 
 def begin(row: GenerationRow, trial: Trial) -> None:
-    """Puts a generation on trial."""
+    """Put a generation on trial."""
     row.state, row.confirm_by, row.fallback = ChangeState.ON_TRIAL.value, trial.confirm_by, document(trial)
 
 
 async def on_trial(session: AsyncSession) -> Trial | None:
-    """What is on trial: the latest generation, or nothing."""
+    """Return the trial of the latest generation, None if it is not on trial."""
     row = await current(session)
     if row is None or row.state != ChangeState.ON_TRIAL or row.confirm_by is None or row.fallback is None:
         return None
@@ -81,7 +81,7 @@ async def on_trial(session: AsyncSession) -> Trial | None:
 
 
 async def settle(session: AsyncSession, number: int, state: ChangeState) -> None:
-    """Ends a trial. Raises Refused for a change that is not on trial, or not any more."""
+    """End a trial. Raises Refused for a change that is not on trial, or no longer."""
     row = await get(session, number)
     if row is None:
         raise missing("change", str(number))
@@ -98,5 +98,5 @@ async def settle(session: AsyncSession, number: int, state: ChangeState) -> None
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets generations older than the latest KEPT."""
+    """Delete generations older than the latest KEPT."""
     await session.execute(delete(GenerationRow).where(GenerationRow.number <= await number(session) - KEPT))

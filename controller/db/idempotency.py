@@ -1,4 +1,4 @@
-"""Answers to requests that carried an Idempotency-Key, kept for a day so that a repetition gets the same one."""
+"""Answers to requests that carried an Idempotency-Key, kept for a day so that a repeated request gets the same one."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,13 +12,13 @@ from controller.db.base import NUMBER, Base, Time
 
 KEPT = timedelta(days=1)
 MOST, MOST_BYTES = 10_000, 64 * 2**20
-"""Of one caller: answers that are kept, the latest, and bytes of them."""
+"""Most answers that are kept of one caller, the latest ones, and most bytes of them."""
 
 
 class IdempotencyRow(Base):
     """`key` is a digest of the caller's key, `request` of method, path and body, `caller` of their name. `status` is
-    None while the first request is under way at the replica that is `owner` (one run of its process); `generation`
-    is that of the change it has made by then."""
+    None while the first request is under way at the replica `owner` (one run of its process); `generation` is that of
+    the change that the request has made so far."""
 
     __tablename__ = "idempotency"
     __table_args__ = (Index("ix_idempotency_caller", "caller", "at"),)
@@ -36,24 +36,24 @@ class IdempotencyRow(Base):
 
 
 async def get(session: AsyncSession, key: str) -> IdempotencyRow | None:
-    """The answer kept under a key."""
+    """Return the answer kept under a key."""
     return await session.get(IdempotencyRow, key, populate_existing=True)
 
 
 def begin(session: AsyncSession, key: str, request: str, owner: str, caller: str) -> None:
-    """Claims a key."""
+    """Claim a key."""
     session.add(IdempotencyRow(key=key, request=request, owner=owner, caller=caller))
 
 
 async def take(session: AsyncSession, key: str, giver: str | None, taker: str) -> bool:
-    """Takes over a request from a replica that is gone, unless somebody else has."""
+    """Take over a request from a replica that is gone. Returns False if another replica has taken it."""
     mine = update(IdempotencyRow).where(IdempotencyRow.key == key, IdempotencyRow.status.is_(None))
     mine = mine.where(IdempotencyRow.owner == giver if giver is not None else IdempotencyRow.owner.is_(None))
     return bool((await session.execute(mine.values(owner=taker))).rowcount)  # type: ignore[attr-defined]
 
 
 async def made(session: AsyncSession, key: str, owner: str, generation: int) -> bool:
-    """Notes the change that a request makes, if it is still the owner's."""
+    """Record the change that a request makes. Returns False if the request is no longer the owner's."""
     row = update(IdempotencyRow).where(IdempotencyRow.key == key, IdempotencyRow.owner == owner)
     return bool((await session.execute(row.values(generation=generation))).rowcount)  # type: ignore[attr-defined]
 
@@ -61,27 +61,27 @@ async def made(session: AsyncSession, key: str, owner: str, generation: int) -> 
 async def finish(
     session: AsyncSession, key: str, status: int, etag: str | None, media_type: str | None, body: bytes
 ) -> None:
-    """Keeps the answer."""
+    """Store the answer."""
     answer = {"status": status, "etag": etag, "media_type": media_type, "body": body}
     await session.execute(update(IdempotencyRow).where(IdempotencyRow.key == key).values(**answer))
 
 
 async def forget(session: AsyncSession, key: str) -> None:
-    """Frees a key, so that the request can be tried again. What it has changed is not forgotten."""
+    """Free a key, so that the request can be tried again. A change that the request has made stays recorded."""
     row = IdempotencyRow.key == key
     await session.execute(delete(IdempotencyRow).where(row, IdempotencyRow.generation.is_(None)))
     await session.execute(update(IdempotencyRow).where(row, IdempotencyRow.status.is_(None)).values(owner=None))
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets answers older than KEPT, and those of each caller that are too many."""
+    """Delete answers older than KEPT, and the oldest ones of each caller that has too many."""
     await session.execute(delete(IdempotencyRow).where(IdempotencyRow.at < now() - KEPT))
     await trim(session)
 
 
 async def trim(session: AsyncSession, caller: str | None = None) -> None:
-    """Forgets the oldest answers beyond MOST and MOST_BYTES, of one caller or of each. Requests that are under way are
-    not forgotten."""
+    """Delete the oldest answers beyond MOST and MOST_BYTES, of one caller or of each. Requests that are under way
+    stay."""
     row = IdempotencyRow
     window: dict[str, Any] = {"partition_by": row.caller, "order_by": (row.at.desc(), row.key)}
     number = func.row_number().over(**window).label("number")

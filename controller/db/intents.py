@@ -1,4 +1,4 @@
-"""The intent in its tables: read whole at start, written as the difference between two."""
+"""The intent in its tables: read as a whole at the start, written as the difference between two intents."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
@@ -26,7 +26,7 @@ from controller.wire.flavours import Flavour
 
 
 async def load(session: AsyncSession) -> Intent:
-    """The intent at the latest generation."""
+    """Return the intent at the latest generation."""
     return Intent(
         generation=await generations.number(session),
         cloudlets=await _cloudlets(session, None),
@@ -38,8 +38,8 @@ async def load(session: AsyncSession) -> Intent:
 
 
 async def take_over(session: AsyncSession, old: Intent, touched: ChangedNames) -> Intent:
-    """The intent at the latest generation, which differs from `old` in what was touched. Costs work in proportion to
-    that."""
+    """Return the intent at the latest generation, which differs from `old` in the names `touched`. The work is in
+    proportion to these."""
     cloudlets, endpoints = await _cloudlets(session, touched.cloudlets), await _endpoints(session, touched.endpoints)
     vcps, there = await _vcps(session, touched.vcps), await _permits(session, touched.permits)
     return old.but(
@@ -53,7 +53,7 @@ async def take_over(session: AsyncSession, old: Intent, touched: ChangedNames) -
 
 
 Names = frozenset[str] | None
-"""Names of what is wanted; None is all there is."""
+"""The wanted names; None for all."""
 
 
 async def _cloudlets(session: AsyncSession, names: Names) -> dict[str, Cloudlet]:
@@ -93,13 +93,13 @@ async def _rows(
 
 
 def _columns(table: type[Base], of: type[Cloudlet] | type[Endpoint]) -> list[Any]:
-    """The columns that are fields of a thing, and no others: of very many rows, whole ones take seconds to read."""
+    """Return the columns that are fields of a thing, and no others: to read very many whole rows takes seconds."""
     return [getattr(table, field.name) for field in fields(of)]
 
 
 async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
-    """Writes what differs: what is gone first, referring rows before those they refer to. Costs work in proportion to
-    it."""
+    """Write the difference: removed things first, and referring rows before those they refer to. The work is in
+    proportion to the difference."""
     await _remove(session, old, new)
     await _save_cloudlets(session, old, new)
     made = [new.endpoints[name] for name in changed(old.endpoints, new.endpoints) if name not in old.endpoints]
@@ -113,7 +113,8 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
 
 
 async def _save_consents(session: AsyncSession, old: Intent, new: Intent) -> None:
-    """All that ever changes of an endpoint. Who has consented to many is the same one."""
+    """Write consents, the only part of an endpoint that ever changes. One statement writes all that have the same
+    consenter."""
     given: dict[str | None, list[str]] = {}
     for name in changed(old.endpoints, new.endpoints):
         before, after = old.endpoints.get(name), new.endpoints.get(name)
@@ -169,7 +170,7 @@ async def _remove(session: AsyncSession, old: Intent, new: Intent) -> None:
     for some in _some(name for name in pools if name not in new.vcps):
         await session.execute(delete(VcpRow).where(VcpRow.name.in_(some)))
     for some in _some(sorted(name for name in changed(old.endpoints, new.endpoints) if name not in new.endpoints)):
-        await lock(session, *some)  # in the order in which grants do it
+        await lock(session, *some)  # in the order that grants use
         await session.execute(delete(LeaseRow).where(LeaseRow.endpoint.in_(some)))
         await session.execute(delete(StaticHostRow).where(StaticHostRow.endpoint.in_(some)))
         await session.execute(delete(PairRow).where(PairRow.endpoint.in_(some)))
@@ -184,7 +185,7 @@ async def _insert(session: AsyncSession, table: type[Base], rows: list[dict[str,
 
 
 def _some(names: Iterable[str]) -> Iterator[list[str]]:
-    """Names by the thousand: a statement has parameters for 32,767 in PostgreSQL, for fewer in old SQLite."""
+    """Yield names by the thousand: a statement takes 32,767 parameters in PostgreSQL, fewer in old SQLite."""
     left = iter(names)
     while some := list(islice(left, 1000)):
         yield some

@@ -1,5 +1,5 @@
-"""Leases: who holds which address until when. Unique by constraint: an address of an endpoint is leased once, and each
-half of a pair is."""
+"""Leases: which device holds which address until when. Constraints ensure that an address of an endpoint is leased
+once, and each half of a pair is."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
@@ -28,8 +28,8 @@ from controller.db.engine import insert
 
 
 class LeaseRow(Base):
-    """One row per address held. A row whose time is over counts for nothing; the sweeper removes it. `promised_until`
-    is how long a controller itself has promised it for, whatever agents say; None if none has."""
+    """One row per address held. A row whose time is over does not count; the sweeper removes it. `promised_until` is
+    how long a controller itself has promised it, whatever agents report; None if none has."""
 
     __tablename__ = "leases"
     __table_args__ = (
@@ -56,32 +56,33 @@ class LeaseRow(Base):
 
 
 async def get(session: AsyncSession, number: int, at: datetime, *, lock: bool = False) -> LeaseRow | None:
-    """The lease of that id, if it has not expired. `lock`: nobody else changes it before the transaction ends."""
+    """Return the lease of that id, if it has not expired. `lock`: no other transaction changes it before this one
+    ends."""
     row = await session.get(LeaseRow, number, populate_existing=True, with_for_update=lock or None)
     return row if row is not None and row.expires_at > at else None
 
 
 async def of(session: AsyncSession, pair: int, kind: str) -> LeaseRow | None:
-    """The lease on one half of a pair, expired or not."""
+    """Return the lease on one half of a pair, expired or not."""
     row: LeaseRow | None = await session.scalar(select(LeaseRow).where(LeaseRow.pair == pair, LeaseRow.kind == kind))
     return row
 
 
 async def of_vm(session: AsyncSession, device: str, address: str) -> list[LeaseRow]:
-    """The lease of a device's VM on an address, at whichever LAN."""
+    """Return the leases of a device's VM on an address, at any LAN."""
     query = select(LeaseRow).where(LeaseRow.device == device, LeaseRow.kind == "vm", LeaseRow.address == address)
     return list(await session.scalars(query))
 
 
 async def live_of(session: AsyncSession, pair: int, at: datetime) -> LeaseRow | None:
-    """A lease on either half of a pair that has not expired."""
+    """Return a lease on either half of a pair that has not expired."""
     query = select(LeaseRow).where(LeaseRow.pair == pair, LeaseRow.expires_at > at).order_by(LeaseRow.address).limit(1)
     row: LeaseRow | None = await session.scalar(query)
     return row
 
 
 async def live(session: AsyncSession, pairs: Collection[int], at: datetime) -> dict[int, dict[str, datetime]]:
-    """When the leases on these pairs end that have not ended yet, by pair and kind."""
+    """Return when the leases on these pairs end, by pair and kind, without those that have ended."""
     if not pairs:
         return {}
     query = select(LeaseRow.pair, LeaseRow.kind, LeaseRow.expires_at)
@@ -92,8 +93,8 @@ async def live(session: AsyncSession, pairs: Collection[int], at: datetime) -> d
 
 
 async def keep(session: AsyncSession, rows: list[dict[str, Any]], at: datetime) -> None:
-    """Adds leases or renews them, many at once. One that had expired begins anew; none ends before the time for which a
-    controller has promised it."""
+    """Add or renew leases, many at once. An expired one begins anew; none ends before the time for which a controller
+    has promised it."""
     if not rows:
         return
     statement = insert(session, LeaseRow)
@@ -110,7 +111,7 @@ async def keep(session: AsyncSession, rows: list[dict[str, Any]], at: datetime) 
 
 
 async def end(session: AsyncSession, halves: Collection[tuple[int, str]], at: datetime) -> set[tuple[int, str]]:
-    """Gives addresses back, by pair and kind, and gives those: what a controller has promised for longer stays."""
+    """End leases, by pair and kind, and return those ended. A lease that a controller has promised for longer stays."""
     ended: set[tuple[int, str]] = set()
     free = LeaseRow.promised_until.is_(None) | (LeaseRow.promised_until <= at)
     for kind in ("md", "vm"):
@@ -121,14 +122,14 @@ async def end(session: AsyncSession, halves: Collection[tuple[int, str]], at: da
 
 
 async def at_address(session: AsyncSession, endpoint: str, address: str) -> LeaseRow | None:
-    """The lease on an address, expired or not."""
+    """Return the lease on an address, expired or not."""
     query = select(LeaseRow).where(LeaseRow.endpoint == endpoint, LeaseRow.address == address)
     row: LeaseRow | None = await session.scalar(query)
     return row
 
 
 async def apart(session: AsyncSession, endpoints: Iterable[str], at: datetime) -> list[Apart]:
-    """Devices whose MD has a lease at one of the endpoints and whose VM has one at another endpoint."""
+    """Return devices whose MD has a lease at one of the endpoints and whose VM has one at another endpoint."""
     md, vm = aliased(LeaseRow), aliased(LeaseRow)
     query = (
         select(md.device, md.endpoint, vm.endpoint)
@@ -142,7 +143,7 @@ async def apart(session: AsyncSession, endpoints: Iterable[str], at: datetime) -
 
 
 async def held(session: AsyncSession, endpoints: Iterable[str], at: datetime) -> list[HeldLease]:
-    """All leases at these endpoints."""
+    """Return all leases at these endpoints that have not expired."""
     found: list[HeldLease] = []
     columns = select(LeaseRow.endpoint, LeaseRow.device, LeaseRow.kind, LeaseRow.address)
     for some in _some(endpoints):
@@ -152,13 +153,13 @@ async def held(session: AsyncSession, endpoints: Iterable[str], at: datetime) ->
 
 
 def _some(names: Iterable[str]) -> Iterator[list[str]]:
-    """As many at a time as any database takes in a statement."""
+    """Yield as many names at a time as any database takes in a statement."""
     every = sorted(names)
     return (every[at : at + 500] for at in range(0, len(every), 500))
 
 
 async def with_one_client_id(session: AsyncSession, at: datetime, limit: int) -> list[tuple[LeaseRow, LeaseRow]]:
-    """Leases of one device at two endpoints that have one client id and two MACs, and have not expired."""
+    """Return leases of one device at two endpoints that have one client id and two MACs, and have not expired."""
     other = aliased(LeaseRow)
     same = (other.device == LeaseRow.device, other.kind == LeaseRow.kind, other.client_id == LeaseRow.client_id)
     differ = (other.endpoint > LeaseRow.endpoint, other.mac != LeaseRow.mac)
@@ -170,7 +171,7 @@ async def with_one_client_id(session: AsyncSession, at: datetime, limit: int) ->
 async def page(
     session: AsyncSession, after: int, limit: int, at: datetime, endpoint: str | None, device: str | None
 ) -> list[LeaseRow]:
-    """Up to `limit` leases that have not expired, by id."""
+    """Return up to `limit` leases that have not expired, by id."""
     query = select(LeaseRow).where(LeaseRow.id > after, LeaseRow.expires_at > at).order_by(LeaseRow.id).limit(limit)
     if endpoint is not None:
         query = query.where(LeaseRow.endpoint == endpoint)
@@ -180,26 +181,26 @@ async def page(
 
 
 async def at_lans(session: AsyncSession, endpoints: Collection[str], at: datetime) -> list[tuple[str, str, str, str]]:
-    """Endpoint, device, kind and address of the leases at these LANs that have not expired."""
+    """Return endpoint, device, kind and address of the leases at these LANs that have not expired."""
     query = select(LeaseRow.endpoint, LeaseRow.device, LeaseRow.kind, LeaseRow.address)
     rows = await session.execute(query.where(LeaseRow.endpoint.in_(endpoints), LeaseRow.expires_at > at))
     return [(endpoint, device, kind, address) for endpoint, device, kind, address in rows]
 
 
 async def any_expired(session: AsyncSession, at: datetime) -> bool:
-    """Whether there is a lease whose time is over."""
+    """Return whether there is a lease whose time is over."""
     return await session.scalar(select(LeaseRow.id).where(LeaseRow.expires_at <= at).limit(1)) is not None
 
 
 async def remove_expired(session: AsyncSession, at: datetime, limit: int = 500) -> list[LeaseRow]:
-    """Removes leases whose time is over, and gives them. One that is renewed at the same moment stays: the time is
-    looked at again when the other transaction is over."""
+    """Remove leases whose time is over, and return them. One that is renewed at the same moment stays, because the time
+    is checked again after the other transaction."""
     found = select(LeaseRow.id).where(LeaseRow.expires_at <= at).order_by(LeaseRow.expires_at).limit(limit)
     gone = delete(LeaseRow).where(LeaseRow.id.in_(found), LeaseRow.expires_at <= at).returning(LeaseRow)
     return list(await session.scalars(gone))
 
 
 async def remove(session: AsyncSession, lease: LeaseRow) -> bool:
-    """Gives the address back; False if somebody else has."""
+    """End the lease; return False if another transaction already has."""
     gone = await session.execute(delete(LeaseRow).where(LeaseRow.id == lease.id).returning(LeaseRow.id))
     return gone.first() is not None

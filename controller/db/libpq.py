@@ -1,5 +1,5 @@
-"""What a PostgreSQL URL may say beside user, host and database: libpq's own words (PostgreSQL, section 34.1.2), as its
-tools take them. An option has its effect here, or is refused with the way out; none is passed over."""
+"""The options of a PostgreSQL URL besides user, host and database: libpq's own names (PostgreSQL, section 34.1.2), as
+its tools take them. Each option takes effect here, or is refused with the remedy; none is ignored."""
 
 import ssl
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from sqlalchemy.exc import ArgumentError
 TAKEN = frozenset(
     ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "sslnegotiation", "krbsrvname")
 ) | {"ssl_min_protocol_version", "ssl_max_protocol_version", "passfile", "target_session_attrs"}
-"""The driver knows them by itself."""
+"""Options that the driver knows."""
 
 SETTINGS = ("application_name", "options")
-"""They are told to the server."""
+"""Options that are sent to the server."""
 
 PLACES = ("host", "port", "user", "password", "prepared_statement_cache_size")
-"""SQLAlchemy knows them by itself."""
+"""Options that SQLAlchemy knows."""
 
 FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile")
 
@@ -29,7 +29,7 @@ HARMLESS: Mapping[str, tuple[str, ...]] = {
     "client_encoding": ("utf8", "UTF8", "auto"),
     "load_balance_hosts": ("disable",),
 }
-"""Values that ask for nothing which the driver does not do."""
+"""Values of options that ask only for what the driver does anyway."""
 
 REMEDIES = {
     "channel_binding": "sslmode=verify-full with sslrootcert keeps others from between just as well",
@@ -41,8 +41,8 @@ REMEDIES = {
 
 
 def arguments(url: URL) -> tuple[URL, dict[str, Any]]:
-    """The URL without libpq's options, and what the driver is given instead: `dsn`, `timeout` and `server_settings`, of
-    which each is there only if the URL says something of it. Raises ArgumentError."""
+    """Return the URL without libpq's options, and the driver's arguments for them: `dsn`, `timeout` and
+    `server_settings`, each only if the URL needs it. Raises ArgumentError."""
     said = {name: value if isinstance(value, str) else value[-1] for name, value in url.query.items()}
     if "ssl" in said:
         said.setdefault("sslmode", said.pop("ssl"))
@@ -76,8 +76,8 @@ def _readable(name: str, path: str) -> None:
 
 
 def _check(said: Mapping[str, str]) -> None:
-    """Raises ArgumentError for a file of certificates or keys that has none, or not those that belong together. The
-    driver would say so too, but not of which file."""
+    """Raise ArgumentError for a file that has no certificates or keys, or not those that belong together. The driver
+    would raise too, but without the name of the file."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     for name in ("sslrootcert", "sslcrl"):
         if name in said:

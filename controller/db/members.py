@@ -10,7 +10,7 @@ from controller.db.base import NAME, NUMBER, Base
 
 
 class MemberRow(Base):
-    """One row per endpoint and VCP. `generation` is that of the change that made it."""
+    """One row per endpoint and VCP. `generation` is that of the change that made the membership."""
 
     __tablename__ = "members"
 
@@ -20,12 +20,12 @@ class MemberRow(Base):
 
 
 async def get(session: AsyncSession, vcp: str, endpoint: str) -> MemberRow | None:
-    """That an endpoint is in a VCP."""
+    """Return the membership of an endpoint in a VCP."""
     return await session.get(MemberRow, (vcp, endpoint), populate_existing=True)
 
 
 async def of(session: AsyncSession, vcps: Iterable[str]) -> dict[str, list[str]]:
-    """The members of each of the VCPs, sorted."""
+    """Return the members of each of the VCPs, sorted."""
     names = list(vcps)
     rows = await session.execute(
         select(MemberRow.vcp, MemberRow.endpoint).where(MemberRow.vcp.in_(names)).order_by(MemberRow.endpoint)

@@ -1,4 +1,4 @@
-"""Moves: one migration each, with its network switchover, and what was done of it."""
+"""Moves: one migration each, with its network switchover, and a record of its steps."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -14,9 +14,9 @@ from controller.db.base import NAME, NUMBER, Base, Time
 
 
 class MoveRow(Base):
-    """`source` and `destination` are cloudlets. `live` is the VM's name as long as the move is under way, and then
-    None: a VM has one move at a time. `saga` is what the move has to remember (`controller.core.saga`), `revision`
-    counts its changes. One that is over and not `normal` waits for a cloudlet to clear something away."""
+    """`source` and `destination` are cloudlets. `live` is the VM's name while the move is under way, and None
+    afterwards: a VM has one move at a time. `saga` is the move's state (`controller.core.saga`), `revision` counts its
+    changes. A move that is over and whose step is not `normal` waits for a cloudlet to remove remains."""
 
     __tablename__ = "moves"
     __table_args__ = (UniqueConstraint("live"),)
@@ -39,11 +39,11 @@ class MoveRow(Base):
 
     @property
     def kept(self) -> Saga:
-        """The saga."""
+        """The saga, from its JSON form."""
         return load(self.saga)
 
     def keep(self, saga: Saga, at: datetime) -> None:
-        """The saga as it is now."""
+        """Store the saga as it is now."""
         over = saga.phase.over
         self.saga, self.revision, self.changed_at = dump(saga), (self.revision or 0) + 1, at
         self.state, self.step, self.reason = saga.phase, saga.step, saga.reason.replace("\0", "\ufffd")
@@ -52,7 +52,7 @@ class MoveRow(Base):
 
 
 class StepRow(Base):
-    """A step of a move, or its undoing, as far as it came: once for every time it was begun."""
+    """A step of a move, or its undoing, with its progress: one row for every time that it was begun."""
 
     __tablename__ = "move_steps"
 
@@ -76,28 +76,28 @@ def _at(cloudlets: Collection[str]) -> Any:
 
 
 async def get(session: AsyncSession, name: str, *, lock: bool = False) -> MoveRow | None:
-    """The move of that name. `lock`: nobody else changes it before the transaction ends."""
+    """Return the move of that name. `lock`: no other transaction changes it before this one ends."""
     return await session.get(MoveRow, name, populate_existing=True, with_for_update=lock or None)
 
 
 async def under_way(session: AsyncSession) -> list[MoveRow]:
-    """All that are not over, and those after which somebody has still to clear away; the oldest first."""
+    """Return all moves that are not over, and those whose remains a cloudlet has yet to remove; the oldest first."""
     return list(await session.scalars(select(MoveRow).where(_under_way()).order_by(MoveRow.created_at, MoveRow.name)))
 
 
 async def at(session: AsyncSession, cloudlet: str) -> list[MoveRow]:
-    """As `under_way`, from or to one cloudlet."""
+    """Return the moves of `under_way` that are from or to one cloudlet."""
     query = select(MoveRow).where(_under_way(), _at([cloudlet]))
     return list(await session.scalars(query.order_by(MoveRow.created_at, MoveRow.name)))
 
 
 async def of_vm(session: AsyncSession, vm: str) -> list[MoveRow]:
-    """As `under_way`, of one VM."""
+    """Return the moves of `under_way` of one VM."""
     return list(await session.scalars(select(MoveRow).where(_under_way(), MoveRow.vm == vm)))
 
 
 async def of_device(session: AsyncSession, device: str) -> MoveRow | None:
-    """The move that is under way because of a device."""
+    """Return the move that is under way because of a device."""
     query = select(MoveRow).where(MoveRow.live.is_not(None), MoveRow.device == device)
     row: MoveRow | None = await session.scalar(query)
     return row
@@ -111,7 +111,7 @@ async def page(
     cloudlet: str | None = None,
     states: Collection[str] = (),
 ) -> list[MoveRow]:
-    """Up to `limit` moves, the latest first, from before that one on."""
+    """Return up to `limit` moves before that one, the latest first."""
     query = select(MoveRow).order_by(MoveRow.created_at.desc(), MoveRow.name.desc()).limit(limit)
     if before is not None:
         at, name = before
@@ -124,12 +124,12 @@ async def page(
 
 
 async def steps(session: AsyncSession, move: str) -> list[StepRow]:
-    """The steps of a move in their order."""
+    """Return the steps of a move in their order."""
     return list(await session.scalars(select(StepRow).where(StepRow.move == move).order_by(StepRow.id)))
 
 
 async def note(session: AsyncSession, move: str, note: Note, at: datetime) -> None:
-    """Writes down that a step began, or how it ended."""
+    """Record that a step began, or how it ended."""
     detail, figures = note.detail.replace("\0", "\ufffd"), note.figures.model_dump(exclude_none=True)
     ended = {"state": note.state, "detail": detail, "figures": figures, "ended_at": at}
     if note.state != "running":
@@ -146,13 +146,13 @@ async def note(session: AsyncSession, move: str, note: Note, at: datetime) -> No
 
 
 async def close(session: AsyncSession, move: str, at: datetime) -> None:
-    """Steps that were given up."""
+    """Record that a move's open steps were given up."""
     open_ = StepRow.move == move, StepRow.ended_at.is_(None)
     await session.execute(update(StepRow).where(*open_).values(state="given up", ended_at=at))
 
 
 async def prune(session: AsyncSession, before: datetime, spared: ColumnElement[bool]) -> None:
-    """Forgets moves that ended before then, but for those `spared`."""
+    """Delete moves that ended before `before`, except those that match `spared`."""
     old = MoveRow.ended_at < before, MoveRow.step == Step.NORMAL
     await session.execute(delete(MoveRow).where(*old, ~spared))
 

@@ -1,5 +1,5 @@
-"""Names of what only the database knows: whether there is one, and which are near it in their order. A tenant is told
-of those that it can see at its own endpoints, and of no others."""
+"""Names that are only in the database: whether one exists, and which are near it in their order. A tenant is told only
+the names that it can see at its own endpoints."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -26,8 +26,8 @@ Past = Literal["VM", "move", "cloudlet"]
 Column = InstrumentedAttribute[Any]
 
 AROUND = 250
-"""Names before and behind an unknown one in which it may have a near one: what is misspelt in its last part is there,
-however many there are, and each costs microseconds."""
+"""Names before and after an unknown one among which a similar one is looked for. A name misspelt in its last part has
+its original there, however many names there are; each costs microseconds."""
 
 _EVERY: dict[Noun, Column] = {
     "device": DeviceRow.name,
@@ -48,11 +48,12 @@ _REMEMBERED: dict[Past, tuple[Column, ...]] = {
         CertificateRow.cloudlet,
     ),
 }
-"""Where the names stay of what is gone."""
+"""The columns where the names of deleted things stay."""
 
 
 async def there(session: AsyncSession, noun: Noun, name: str, tenant: str | None = None) -> bool:
-    """Whether something has this name. An image is one that a VM has, that a past move was of, or that an agent has."""
+    """Return whether something has this name. An image exists if a VM has it, a past move was of it, or an agent has
+    it."""
     for query, column in _names(noun, tenant):
         if await session.scalar(query.where(column == name).limit(1)) is not None:
             return True
@@ -60,7 +61,8 @@ async def there(session: AsyncSession, noun: Noun, name: str, tenant: str | None
 
 
 async def remembered(session: AsyncSession, of: Past, name: str) -> bool:
-    """Whether there are moves, decisions or certificates of what had this name, be it still there or not."""
+    """Return whether there are moves, decisions or certificates of a thing with this name, whether or not it still
+    exists."""
     for column in _REMEMBERED[of]:
         if await session.scalar(select(column).where(column == name).limit(1)) is not None:
             return True
@@ -68,7 +70,7 @@ async def remembered(session: AsyncSession, of: Past, name: str) -> bool:
 
 
 async def around(session: AsyncSession, noun: Noun, name: str, tenant: str | None = None) -> set[str]:
-    """The names that come just before and just behind this one in their order."""
+    """Return the names just before and just after this one in their order."""
     found: set[str] = set()
     for query, column in _names(noun, tenant):
         found.update(await session.scalars(query.where(column < name).order_by(column.desc()).limit(AROUND)))
@@ -77,17 +79,18 @@ async def around(session: AsyncSession, noun: Noun, name: str, tenant: str | Non
 
 
 async def missing(session: AsyncSession, noun: Noun, name: str) -> Refused:
-    """That nothing has this name, for a caller who may see all."""
+    """Return the refusal that nothing has this name, for a caller who may see all."""
     return refusals.missing(noun, name, await around(session, noun, name))
 
 
 async def unknown(session: AsyncSession, field: str, noun: Noun, name: str) -> Refused:
-    """That the value of a request's field is the name of nothing, for a caller who may see all."""
+    """Return the refusal that a request's field names nothing that exists, for a caller who may see all."""
     return refusals.unknown(field, noun, name, await around(session, noun, name))
 
 
 def _names(noun: Noun, tenant: str | None) -> Iterator[tuple[Select[Any], Column]]:
-    """The queries that together have all names of a noun, or those that a tenant sees, and what each is ordered by."""
+    """Yield the queries that together have all names of a noun, or those that a tenant sees, with the column that
+    orders each."""
     if tenant is None:
         yield select(_EVERY[noun]).distinct(), _EVERY[noun]
         return
@@ -100,7 +103,7 @@ def _names(noun: Noun, tenant: str | None) -> Iterator[tuple[Select[Any], Column
 
 
 async def _image(session: AsyncSession, name: str) -> bool:
-    """Whether a VM has this image, or a file of it is at a cloudlet. Looks at all there are."""
+    """Return whether a VM has this image, or a file of it is at a cloudlet. Reads all of them."""
     has = select(VmRow.name).where(VmRow.machine["image"].as_string() == name).limit(1)
     if await session.scalar(has) is not None:
         return True

@@ -1,6 +1,7 @@
-"""The history of neighbours: rounds as they were measured for a day, then an hour in a row, then a day.
+"""The history of neighbours: single rounds for a day, then one row per hour, then one row per day.
 
-The key begins with what is written and thrown away together: one cloudlet's rows of one span, in the order of time."""
+Rows that are written and deleted together have the same beginning of the key: one cloudlet's rows of one span, in the
+order of time."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -14,7 +15,8 @@ from controller.db.base import NAME, Base, Time
 
 
 class NeighbourHistoryRow(Base):
-    """`rounds` rounds that ended at `at`, or in the hour or day (`span` seconds; 0: one report's) that begins there."""
+    """`rounds` rounds that ended at `at`, or in the hour or day (`span` seconds; 0: one report's) that begins at
+    `at`."""
 
     __tablename__ = "neighbour_history"
     __table_args__ = (CheckConstraint("span IN (0, 3600, 86400)", name="span"), {"sqlite_with_rowid": False})
@@ -38,7 +40,7 @@ _columns = [getattr(NeighbourHistoryRow, name) for name in VALUES]
 
 
 async def add(session: AsyncSession, span: int, rows: Mapping[tuple[str, str, datetime], Summary]) -> None:
-    """Adds rows by who measured whom, and when (or the hour or day that begins then)."""
+    """Add rows by cloudlet, neighbour and time (or the hour or day that begins then)."""
     if rows:
         values = [
             {"cloudlet": of, "neighbour": to, "at": at, "span": span, **vars(summary)}
@@ -48,7 +50,7 @@ async def add(session: AsyncSession, span: int, rows: Mapping[tuple[str, str, da
 
 
 async def measured(session: AsyncSession, cloudlet: str, span: int, since: datetime, until: datetime) -> list[str]:
-    """Whom a cloudlet measured in a time."""
+    """Return the neighbours that a cloudlet measured in a time."""
     query = select(NeighbourHistoryRow.neighbour).where(*_between(cloudlet, span, since, until)).distinct()
     return sorted(await session.scalars(query))
 
@@ -56,7 +58,7 @@ async def measured(session: AsyncSession, cloudlet: str, span: int, since: datet
 async def between(
     session: AsyncSession, cloudlet: str, neighbours: Collection[str], span: int, since: datetime, until: datetime
 ) -> list[tuple[str, datetime, Summary]]:
-    """What a cloudlet has measured of these in a time: neighbour, moment, summary."""
+    """Return a cloudlet's measurements of these neighbours in a time: neighbour, moment, summary."""
     query = select(NeighbourHistoryRow.neighbour, NeighbourHistoryRow.at, *_columns)
     query = query.where(*_between(cloudlet, span, since, until), NeighbourHistoryRow.neighbour.in_(neighbours))
     return [(row[0], row[1], Summary(*row[2:])) for row in await session.execute(query)]
@@ -65,7 +67,7 @@ async def between(
 async def page(
     session: AsyncSession, cloudlet: str, neighbour: str, span: int, since: datetime, after: datetime, limit: int
 ) -> list[NeighbourHistoryRow]:
-    """Up to `limit` rows of one pair, in the order of time, behind `after`."""
+    """Return up to `limit` rows of one pair after `after`, in the order of time."""
     row = NeighbourHistoryRow
     query = select(row).where(
         row.cloudlet == cloudlet, row.span == span, row.at >= since, row.at > after, row.neighbour == neighbour
@@ -74,18 +76,18 @@ async def page(
 
 
 async def clear(session: AsyncSession, cloudlet: str, span: int, since: datetime, until: datetime) -> None:
-    """Removes a cloudlet's rows of a time."""
+    """Remove a cloudlet's rows of a time."""
     await session.execute(delete(NeighbourHistoryRow).where(*_between(cloudlet, span, since, until)))
 
 
 async def forget(session: AsyncSession, cloudlet: str, span: int, before: datetime) -> None:
-    """Removes a cloudlet's rows that are older."""
+    """Remove a cloudlet's rows that are older."""
     row = NeighbourHistoryRow
     await session.execute(delete(row).where(row.cloudlet == cloudlet, row.span == span, row.at < before))
 
 
 async def forget_all(session: AsyncSession, cloudlet: str) -> None:
-    """Removes all that a cloudlet has measured."""
+    """Remove all measurements of a cloudlet."""
     await session.execute(delete(NeighbourHistoryRow).where(NeighbourHistoryRow.cloudlet == cloudlet))
 
 

@@ -1,7 +1,8 @@
-"""Neighbours: what one cloudlet last measured of another. Pairs are ordered: a row is `cloudlet`'s word on `neighbour`.
+"""Neighbours: the last measurements between cloudlets. Pairs are ordered: a row is `cloudlet`'s measurement of
+`neighbour`.
 
-Rows refer to cloudlets by name only: taking a cloudlet out of the region must not wait for its rows, which are removed
-in the background."""
+Rows refer to cloudlets by name only, so that removing a cloudlet from the region need not wait for its rows, which are
+removed in the background."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
@@ -30,8 +31,8 @@ from controller.db.base import NAME, Base, Time
 
 class NeighbourRow(Base):
     """Times are in milliseconds, None if the last round brought nothing back. `loss` (0..1) is smoothed over the last
-    rounds. `possible`: a place to move to, as long as it is fresh; `since` is when that last changed. It is fresh until
-    `fresh_until`, whether it is the neighbour that falls silent or the cloudlet itself."""
+    rounds. `possible`: a place to move to, as long as it is fresh; `since` is when `possible` last changed. The row is
+    fresh until `fresh_until`, whether the neighbour or the cloudlet itself falls silent."""
 
     __tablename__ = "neighbours"
     __table_args__ = (CheckConstraint("received <= sent", name="received"), {"sqlite_with_rowid": False})
@@ -53,22 +54,22 @@ class NeighbourRow(Base):
 
 
 Medians = dict[str, dict[str, float]]
-"""Cloudlet, other cloudlet, and the median in milliseconds that the first one measured in its last round. Only what is
-fresh; of who did not answer nothing is known."""
+"""Cloudlet, other cloudlet, and the median in milliseconds that the first one measured in its last round. Only fresh
+values; neighbours that did not answer are left out."""
 
 BATCH = 500
-"""Cloudlets that one statement asks for: a database takes so many parameters and no more."""
+"""Cloudlets in one statement, as a database limits the number of parameters."""
 
 
 async def all_medians(session: AsyncSession, at: datetime | None = None) -> Medians:
-    """What all cloudlets have measured."""
+    """Return the medians of all cloudlets."""
     found: Medians = {}
     await _read(session, found, NeighbourRow.fresh_until > (at or now()))
     return found
 
 
 async def medians(session: AsyncSession, cloudlets: Iterable[str], at: datetime | None = None) -> Medians:
-    """What these cloudlets have measured, and what others have of them."""
+    """Return the medians that these cloudlets have measured, and those that others have measured of them."""
     found: Medians = {}
     names, fresh = sorted(cloudlets), NeighbourRow.fresh_until > (at or now())
     for some in (names[start : start + BATCH] for start in range(0, len(names), BATCH)):
@@ -93,13 +94,13 @@ _change = (
 
 
 async def of(session: AsyncSession, cloudlets: Collection[str]) -> dict[Pair, Current]:
-    """What these cloudlets last measured."""
+    """Return the last measurements of these cloudlets."""
     query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, *_columns).where(NeighbourRow.cloudlet.in_(cloudlets))
     return {(row[0], row[1]): Current(*row[2:]) for row in await session.execute(query)}
 
 
 async def among(session: AsyncSession, pairs: Iterable[Pair]) -> dict[Pair, Current]:
-    """What is the last word of these on those, as far as there is one."""
+    """Return the last measurements of these pairs, as far as there are any."""
     query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, *_columns)
     every, found = sorted(pairs), dict[Pair, Current]()
     for at in range(0, len(every), BATCH):
@@ -109,7 +110,7 @@ async def among(session: AsyncSession, pairs: Iterable[Pair]) -> dict[Pair, Curr
 
 
 async def save(session: AsyncSession, added: Mapping[Pair, Current], changed: Mapping[Pair, Current]) -> None:
-    """Writes current values, many at once."""
+    """Write current values, many at once."""
     connection = await session.connection()
     if added:
         rows = [{"cloudlet": of, "neighbour": to, **vars(value)} for (of, to), value in added.items()]
@@ -119,7 +120,7 @@ async def save(session: AsyncSession, added: Mapping[Pair, Current], changed: Ma
 
 
 async def between(session: AsyncSession, one: str, other: str) -> dict[Pair, NeighbourRow]:
-    """What two cloudlets last measured of each other, as far as they have."""
+    """Return the last measurements of two cloudlets of each other, as far as there are any."""
     either = or_(
         and_(NeighbourRow.cloudlet == one, NeighbourRow.neighbour == other),
         and_(NeighbourRow.cloudlet == other, NeighbourRow.neighbour == one),
@@ -137,7 +138,7 @@ async def page(
     possible: bool | None = None,
     stale: bool | None = None,
 ) -> list[NeighbourRow]:
-    """Up to `limit` pairs in the order of their names, from behind `after` on."""
+    """Return up to `limit` pairs in the order of their names, after `after`."""
     behind = and_(NeighbourRow.cloudlet == after[0], NeighbourRow.neighbour > after[1])
     query = select(NeighbourRow).where(or_(NeighbourRow.cloudlet > after[0], behind))
     if cloudlet is not None:
@@ -155,7 +156,7 @@ async def page(
 async def matrix(
     session: AsyncSession, at: datetime, cloudlets: Collection[str] | None
 ) -> list[tuple[str, str, float | None]]:
-    """Who measured whom, and the median; only what is fresh, between all or between these."""
+    """Return cloudlet, neighbour and median of each fresh measurement, between all cloudlets or between these."""
     query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms)
     query = query.where(NeighbourRow.fresh_until > at)
     if cloudlets is not None:
@@ -164,13 +165,13 @@ async def matrix(
 
 
 async def any_silent(session: AsyncSession, at: datetime) -> bool:
-    """Whether there are any for `silence`."""
+    """Return whether there are any neighbours for `silence`."""
     over = and_(NeighbourRow.possible.is_(True), NeighbourRow.fresh_until <= at)
     return await session.scalar(select(NeighbourRow.cloudlet).where(over).limit(1)) is not None
 
 
 async def silence(session: AsyncSession, at: datetime) -> list[Pair]:
-    """Takes those that are not fresh any more from the possible neighbours; returns them."""
+    """Remove neighbours that are not fresh any more from the possible ones; return them."""
     over = and_(NeighbourRow.possible.is_(True), NeighbourRow.fresh_until <= at)
     pairs = [
         (of, to) for of, to in await session.execute(select(NeighbourRow.cloudlet, NeighbourRow.neighbour).where(over))
@@ -181,7 +182,7 @@ async def silence(session: AsyncSession, at: datetime) -> list[Pair]:
 
 
 async def counts(session: AsyncSession, at: datetime) -> dict[str, int]:
-    """How many pairs are possible neighbours, too far (or lossy), and stale."""
+    """Return how many pairs are possible neighbours, too far (or lossy), and stale."""
     fresh = NeighbourRow.fresh_until > at
     found: dict[str, int] = {"possible": 0, "far": 0, "stale": 0}
     query = select(fresh, NeighbourRow.possible, func.count()).group_by(fresh, NeighbourRow.possible)
@@ -191,7 +192,7 @@ async def counts(session: AsyncSession, at: datetime) -> dict[str, int]:
 
 
 async def named(session: AsyncSession) -> set[str]:
-    """All cloudlets that a pair names."""
+    """Return all cloudlets that a pair names."""
     found: set[str] = set()
     for column in (NeighbourRow.cloudlet, NeighbourRow.neighbour):
         found |= set(await session.scalars(select(column).distinct()))
@@ -199,7 +200,7 @@ async def named(session: AsyncSession) -> set[str]:
 
 
 async def forget(session: AsyncSession, names: Iterable[str], before: datetime) -> None:
-    """Removes the pairs of cloudlets that are gone, and those that nobody has measured since `before`."""
+    """Remove the pairs of cloudlets that are gone, and those that were not measured since `before`."""
     gone = list(names)
     if gone:
         await session.execute(

@@ -1,5 +1,5 @@
-"""A replica's own connection to PostgreSQL, which nobody else uses: it holds the leader's lock, hears what other
-replicas say, and says something to them. What is said only wakes; what is true is in the tables."""
+"""A replica's own connection to PostgreSQL, for no other use: it holds the leader's lock, hears the messages of other
+replicas, and sends messages to them. Messages only wake; the facts are in the tables."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,11 +16,11 @@ T = TypeVar("T")
 CHANNEL = "weft"
 
 PATIENCE = 2.0
-"""Seconds in which the server answers, or counts as gone."""
+"""Seconds in which the server must answer before it counts as gone."""
 
 
 class Lost(Exception):  # noqa: N818 - a condition that passes
-    """There is no connection, or not any more."""
+    """There is no connection, or no longer."""
 
 
 class NotifyConnection:
@@ -34,7 +34,8 @@ class NotifyConnection:
         self._turn = asyncio.Lock()
 
     async def open(self, heard: Callable[[str], None], closed: Callable[[], None]) -> None:
-        """Connects. `heard` is given what is said, by this replica too; `closed` is called when the line breaks."""
+        """Connect. `heard` gets every message, also those of this replica; `closed` is called when the connection
+        breaks."""
 
         async def connect() -> None:
             raw = await self._engine.raw_connection()
@@ -47,20 +48,20 @@ class NotifyConnection:
         await self._within(connect)
 
     async def take_lead(self) -> bool:
-        """Takes the leader's lock, if nobody has it."""
+        """Take the leader's lock, if it is free. Returns whether this replica has it."""
         query = "SELECT pg_try_advisory_lock($1)"
         return bool(await self._within(lambda: self._there.fetchval(query, int(Lock.LEADER))))
 
     async def check(self) -> None:
-        """The server answers: what this connection holds, it still holds."""
+        """Check that the server answers, so that this connection still holds its locks."""
         await self._within(lambda: self._there.fetchval("SELECT 1"))
 
     async def say(self, text: str) -> None:
-        """Wakes the other replicas."""
+        """Wake the other replicas."""
         await self._within(lambda: self._there.execute("SELECT pg_notify($1, $2)", CHANNEL, text))
 
     def drop(self) -> None:
-        """Ends the connection, without waiting for the server; its locks go with it."""
+        """End the connection, without waiting for the server; its locks end with it."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.terminate()
@@ -75,10 +76,10 @@ class NotifyConnection:
         try:
             async with asyncio.timeout(PATIENCE), self._turn:
                 return await work()
-        except Exception as error:  # whatever the driver raises, the line is of no use any more
+        except Exception as error:  # whatever the driver raises, the connection is of no use any more
             raise Lost(str(error) or type(error).__name__) from error
 
 
 async def say(session: AsyncSession, text: str) -> None:
-    """Wakes the other replicas when the transaction is committed."""
+    """Wake the other replicas when the transaction is committed."""
     await session.execute(select(func.pg_notify(CHANNEL, text)))

@@ -1,5 +1,5 @@
 """Pairs: which device has which pair of a LAN. A pair outlives its leases, so that a device that returns gets its old
-one back; it is taken away only when somebody else needs it and nobody can be leasing from it."""
+one back. It is taken away only when another device needs it and no lease of it can exist."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -32,9 +32,9 @@ from controller.db.leases import LeaseRow
 
 
 class PairRow(Base):
-    """`number` counts the plan's pairs from 0. `block` and `epoch` are the block it is in and whose that is; `lent` is
-    the delegation that may lease from it all the same. `used_at` is when the controller last granted or renewed,
-    `held_until` how long it is reserved. Without a device: static hosts have its addresses."""
+    """`number` counts the plan's pairs from 0. `block` and `epoch` are its block and the block's owner; `lent` is
+    another delegation that may lease from it. `used_at` is when the controller last granted or renewed a lease,
+    `held_until` how long the pair is reserved. Without a device: static hosts have its addresses."""
 
     __tablename__ = "pairs"
     __table_args__ = (
@@ -61,14 +61,14 @@ class PairRow(Base):
 
 
 async def of(session: AsyncSession, endpoint: str, device: str) -> PairRow | None:
-    """The pair a device has, or had last, at an endpoint."""
+    """Return the pair that a device has, or had last, at an endpoint."""
     query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.device == device)
     row: PairRow | None = await session.scalar(query)
     return row
 
 
 async def of_devices(session: AsyncSession, endpoint: str, devices: Collection[str]) -> dict[str, PairRow]:
-    """The pairs that devices have at an endpoint, by device. They stay theirs as long as the transaction lasts."""
+    """Return the pairs that devices have at an endpoint, by device. They stay theirs until the transaction ends."""
     if not devices:
         return {}
     query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.device.in_(devices)).order_by(PairRow.id)
@@ -77,19 +77,19 @@ async def of_devices(session: AsyncSession, endpoint: str, devices: Collection[s
 
 
 async def numbers_of(session: AsyncSession, endpoint: str, devices: Collection[str]) -> dict[str, int]:
-    """The numbers of the pairs that devices have at an endpoint, by device, as they are now."""
+    """Return the numbers of the pairs that devices have at an endpoint, by device, as they are now."""
     query = select(PairRow.device, PairRow.number).where(PairRow.endpoint == endpoint, PairRow.device.in_(devices))
     return {device: number for device, number in await session.execute(query) if device is not None}
 
 
 async def devices_at(session: AsyncSession, endpoint: str) -> set[str]:
-    """Every device that has a pair at an endpoint."""
+    """Return every device that has a pair at an endpoint."""
     query = select(PairRow.device).where(PairRow.endpoint == endpoint, PairRow.device.is_not(None))
     return {name for name in await session.scalars(query) if name is not None}
 
 
 async def numbered(session: AsyncSession, endpoint: str, numbers: Collection[int]) -> dict[int, PairRow]:
-    """Those of the pairs that somebody has, by number."""
+    """Return those of the pairs that are not free, by number."""
     if not numbers:
         return {}
     query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.number.in_(numbers))
@@ -97,24 +97,24 @@ async def numbered(session: AsyncSession, endpoint: str, numbers: Collection[int
 
 
 async def taken(session: AsyncSession, endpoint: str, blocks: Collection[int]) -> set[int]:
-    """The numbers in those blocks that somebody has."""
+    """Return the numbers of the pairs in those blocks that are not free."""
     query = select(PairRow.number).where(PairRow.endpoint == endpoint, PairRow.block.in_(blocks))
     return set(await session.scalars(query))
 
 
 def unlent() -> ColumnElement[bool]:
-    """Pairs from which no agent can lease."""
+    """Return the condition for pairs from which no agent can lease."""
     return and_(PairRow.epoch == blocks.OWN, PairRow.lent.is_(None))
 
 
 def lent_to(epoch: int) -> ColumnElement[bool]:
-    """Pairs from which this delegation can lease."""
+    """Return the condition for pairs from which this delegation can lease."""
     return or_(PairRow.epoch == epoch, PairRow.lent == epoch)
 
 
 async def idle(session: AsyncSession, endpoint: str, at: datetime) -> PairRow | None:
-    """The pair of a device that has been without a lease for longest, is not reserved, and from which no agent can
-    lease."""
+    """Return the pair of a device that has been without a lease for longest, is not reserved, and from which no agent
+    can lease."""
     leased = exists().where(LeaseRow.pair == PairRow.id, LeaseRow.expires_at > at)
     held = PairRow.held_until.is_not(None) & (PairRow.held_until > at)
     there = PairRow.endpoint == endpoint, PairRow.device.is_not(None)
@@ -124,14 +124,14 @@ async def idle(session: AsyncSession, endpoint: str, at: datetime) -> PairRow | 
 
 
 async def at_number(session: AsyncSession, endpoint: str, number: int) -> PairRow | None:
-    """The pair of that number, if anybody has it."""
+    """Return the pair of that number, None if it is free."""
     query = select(PairRow).where(PairRow.endpoint == endpoint, PairRow.number == number)
     row: PairRow | None = await session.scalar(query)
     return row
 
 
 async def reserved(session: AsyncSession, id: int, at: datetime) -> PairRow | None:
-    """The pair of that id, if it is reserved."""
+    """Return the pair of that id, if it is reserved."""
     row = await session.get(PairRow, id, populate_existing=True)
     return row if row is not None and row.held_until is not None and row.held_until > at else None
 
@@ -139,7 +139,7 @@ async def reserved(session: AsyncSession, id: int, at: datetime) -> PairRow | No
 async def page_reserved(
     session: AsyncSession, after: int, limit: int, at: datetime, endpoint: str | None, device: str | None
 ) -> list[PairRow]:
-    """Up to `limit` pairs that are reserved, by id."""
+    """Return up to `limit` pairs that are reserved, by id."""
     query = select(PairRow).where(PairRow.id > after, PairRow.held_until > at).order_by(PairRow.id).limit(limit)
     if endpoint is not None:
         query = query.where(PairRow.endpoint == endpoint)
@@ -149,7 +149,7 @@ async def page_reserved(
 
 
 async def remove(session: AsyncSession, id: int) -> None:
-    """Makes a pair free that static hosts had."""
+    """Free a pair that static hosts had."""
     await session.execute(delete(PairRow).where(PairRow.id == id))
 
 
@@ -161,8 +161,8 @@ async def give(
     epoch: int = blocks.OWN,
     lent: int | None = None,
 ) -> PairRow:
-    """Gives a free pair to a device, or to static hosts. IntegrityError: the pair is somebody's, or its block is not
-    that owner's. A block that is nobody's becomes the controller's own."""
+    """Give a free pair to a device, or to static hosts. A block without owner becomes the controller's own. Raises
+    IntegrityError if the pair is not free, or if its block has another owner."""
     block = number // SIZE
     if epoch == blocks.OWN and not await blocks.owners(session, endpoint, [block]):
         await blocks.add(session, endpoint, [block], blocks.OWN)
@@ -173,18 +173,18 @@ async def give(
 
 
 async def lend(session: AsyncSession, pairs: Collection[int], epoch: int) -> None:
-    """A delegation may lease from these pairs, and nobody takes them away without its word."""
+    """Let a delegation lease from these pairs; they are not taken away before its agent agrees."""
     lent = update(PairRow).where(PairRow.id.in_(pairs), PairRow.lent.is_distinct_from(epoch))
     await session.execute(lent.values(lent=epoch))
 
 
 async def lend_all(session: AsyncSession, endpoint: str, epoch: int) -> None:
-    """As `lend`, for every pair of an endpoint."""
+    """Call `lend` for every pair of an endpoint."""
     await session.execute(update(PairRow).where(PairRow.endpoint == endpoint).values(lent=epoch))
 
 
 async def rooms(session: AsyncSession, endpoint: str, limit: int, below: int | None = None) -> list[int]:
-    """Up to `limit` of the controller's own blocks in which not every pair is somebody's."""
+    """Return up to `limit` of the controller's own blocks that have free pairs."""
     row = blocks.BlockRow
     used = select(func.count()).where(PairRow.endpoint == row.endpoint, PairRow.block == row.block)
     mine = row.endpoint == endpoint, row.epoch == blocks.OWN, used.scalar_subquery() < SIZE
@@ -193,27 +193,27 @@ async def rooms(session: AsyncSession, endpoint: str, limit: int, below: int | N
 
 
 async def drop_empty(session: AsyncSession, endpoint: str) -> None:
-    """The controller's own blocks in which nobody has a pair are nobody's."""
+    """Give up the controller's own blocks that have no pairs."""
     row = blocks.BlockRow
     used = exists().where(PairRow.endpoint == row.endpoint, PairRow.block == row.block)
     await session.execute(delete(row).where(row.endpoint == endpoint, row.epoch == blocks.OWN, ~used))
 
 
 async def unlend(session: AsyncSession, endpoint: str, blocks: Collection[int]) -> None:
-    """The agent has forgotten the pairs in these blocks."""
+    """Record that the agent has forgotten the pairs in these blocks."""
     there = PairRow.endpoint == endpoint, PairRow.block.in_(blocks)
     await session.execute(update(PairRow).where(*there).values(lent=None))
 
 
 async def add_all(session: AsyncSession, rows: list[dict[str, Any]]) -> None:
-    """Adds pairs, many at once; as `give`."""
+    """Add pairs, many at once; as `give`."""
     if rows:
         at = now()
         await session.execute(insert(PairRow), [row | {"used_at": at} for row in rows])
 
 
 async def take(session: AsyncSession, pairs: Collection[int]) -> None:
-    """Takes pairs, and whatever leases there are of them, from their devices."""
+    """Take pairs from their devices, with all leases on them."""
     await session.execute(delete(LeaseRow).where(LeaseRow.pair.in_(pairs)))
     await session.execute(delete(PairRow).where(PairRow.id.in_(pairs)))
 
@@ -221,10 +221,10 @@ async def take(session: AsyncSession, pairs: Collection[int]) -> None:
 async def take_idle(
     session: AsyncSession, pairs: Collection[int], at: datetime, *still: ColumnElement[bool]
 ) -> set[int]:
-    """Takes pairs that nobody leases or has reserved, and that are `still` so, from their devices, and gives those.
-    Looked at with their rows locked, as everybody locks a pair before a lease of it is granted or an agent is told of
-    it: one that somebody came to meanwhile stays. A lease that is renewed even now refers to its pair, which the
-    database does not let go."""
+    """Take pairs from their devices if they have no lease and no reservation, and the conditions `still` hold; return
+    those taken. The rows are locked during the check. Every transaction locks a pair before it grants a lease on it or
+    tells an agent of it, so a pair that a device has come back to stays. A lease that is renewed even now refers to its
+    pair, and the database does not delete that pair."""
     if not pairs:
         return set()
     rows = select(PairRow.id, PairRow.held_until).where(PairRow.id.in_(pairs), *still).order_by(PairRow.id)
@@ -238,25 +238,26 @@ async def take_idle(
 
 
 async def hold_lent(session: AsyncSession, endpoint: str, until: datetime) -> None:
-    """Nobody takes the pairs of the controller's own blocks from which an agent may have leased from their devices."""
+    """Keep the pairs of the controller's own blocks from which an agent may have leased with their devices until
+    then."""
     lent = PairRow.endpoint == endpoint, PairRow.epoch == blocks.OWN, PairRow.lent.is_not(None)
     sooner = PairRow.held_until.is_(None) | (PairRow.held_until < until)
     await session.execute(update(PairRow).where(*lent, sooner).values(held_until=until))
 
 
 async def touch(session: AsyncSession, pair: PairRow, at: datetime) -> bool:
-    """Notes that the pair was used, which locks it; False if it is not there any more."""
+    """Record that the pair was used, which locks it; return False if it does not exist any more."""
     touched = update(PairRow).where(PairRow.id == pair.id).values(used_at=at).returning(PairRow.id)
     return await session.scalar(touched) is not None
 
 
 async def of_device(session: AsyncSession, device: str) -> list[PairRow]:
-    """All pairs of a device."""
+    """Return all pairs of a device."""
     return list(await session.scalars(select(PairRow).where(PairRow.device == device)))
 
 
 async def hand_over(session: AsyncSession, giver: str, taker: str, pairs: Collection[int] | None = None) -> None:
-    """Gives pairs and leases of a device, all of them if none are named, to another that has none."""
+    """Give pairs and leases of a device, all of them if none are named, to another that has none."""
     leases, mine = update(LeaseRow).where(LeaseRow.device == giver), update(PairRow).where(PairRow.device == giver)
     if pairs is not None:
         leases, mine = leases.where(LeaseRow.pair.in_(pairs)), mine.where(PairRow.id.in_(pairs))
@@ -265,8 +266,8 @@ async def hand_over(session: AsyncSession, giver: str, taker: str, pairs: Collec
 
 
 async def leave(session: AsyncSession, device: str) -> None:
-    """Takes all pairs from a device that is to go. One that an agent may be leasing from, though nobody but the
-    controller gives out its block, goes to a device without a name instead: it may be in use."""
+    """Take all pairs from a device that is to be removed. A pair in the controller's own block from which an agent may
+    lease goes to a device without a name instead, because it may be in use."""
     await session.execute(select(PairRow.id).where(PairRow.device == device).order_by(PairRow.id).with_for_update())
     lent = {pair.id for pair in await of_device(session, device) if pair.epoch == blocks.OWN and pair.lent is not None}
     for pair in lent:
@@ -278,5 +279,5 @@ async def leave(session: AsyncSession, device: str) -> None:
 
 
 async def tidy(session: AsyncSession, names: Collection[str]) -> None:
-    """A device that nobody registered is remembered for as long as it has a pair somewhere."""
+    """Delete implicit devices that have no pair any more."""
     await devices.forget_unused(session, names, exists().where(PairRow.device == devices.DeviceRow.name))

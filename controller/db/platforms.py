@@ -1,4 +1,4 @@
-"""What machines find at each cloudlet, by driver, as its agent has told last."""
+"""The platforms of VMs at each cloudlet, by driver, from the last report of its agent."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ class PlatformRow(Base):
 
 
 async def tell(session: AsyncSession, cloudlet: str, told: Mapping[str, Platform]) -> None:
-    """Keeps what an agent tells: all of its drivers."""
+    """Store an agent's report on all of its drivers."""
     rows = {row.driver: row for row in await _of(session, cloudlet)}
     for driver in rows.keys() - told.keys():
         await session.delete(rows[driver])
@@ -39,13 +39,13 @@ async def tell(session: AsyncSession, cloudlet: str, told: Mapping[str, Platform
 
 
 async def told(session: AsyncSession, cloudlet: str) -> dict[str, bool]:
-    """By driver of which the cloudlet's agent has told: whether it reports CPU models. One of an older release tells of
-    none, or reports no models, and does not know the fields that are about them."""
+    """Return the drivers that the cloudlet's agent has reported, and whether it reports CPU models. An agent of an
+    older release reports no drivers, or no models, and does not know the fields about them."""
     return {row.driver: row.platform.get("models") is not None for row in await _of(session, cloudlet)}
 
 
 async def reports(session: AsyncSession, cloudlets: Collection[str], driver: str) -> dict[str, Platform]:
-    """What machines of a driver find at each of these cloudlets, as far as anybody has told."""
+    """Return the platforms of a driver at these cloudlets, as far as they are reported."""
     query = select(PlatformRow.cloudlet, cast(PlatformRow.platform, Text))
     rows = await session.execute(query.where(PlatformRow.driver == driver, PlatformRow.cloudlet.in_(cloudlets)))
     return {cloudlet: _read(text) for cloudlet, text in rows}
@@ -53,18 +53,18 @@ async def reports(session: AsyncSession, cloudlets: Collection[str], driver: str
 
 @lru_cache(maxsize=64)
 def _read(text: str) -> Platform:
-    """Most cloudlets are like others."""
+    """Return the platform in a JSON text. It is cached, because most cloudlets are alike."""
     return Platform.model_validate_json(text)
 
 
 async def of(session: AsyncSession, cloudlet: str, driver: str) -> Platform | None:
-    """What machines of a driver find there; None if nobody has told."""
+    """Return the platform of a driver at a cloudlet; None if it is not reported."""
     row = await session.get(PlatformRow, (cloudlet, driver))
     return Platform.model_validate(row.platform) if row is not None else None
 
 
 async def forget(session: AsyncSession, gone: Collection[str]) -> None:
-    """Takes away what was told of cloudlets that are gone."""
+    """Remove the reports of cloudlets that are gone."""
     await session.execute(delete(PlatformRow).where(PlatformRow.cloudlet.in_(gone)))
 
 

@@ -1,4 +1,4 @@
-"""Policies that were applied: every one is kept, and the latest that was not withdrawn is in force."""
+"""Policies that were applied: all are kept, and the latest that was not withdrawn is in force."""
 
 import re
 from datetime import datetime
@@ -15,9 +15,9 @@ _ROLLBACK = re.compile(r"rollback to revision (\d+)")
 
 
 class PolicyRow(Base):
-    """One row per applied policy, with the generation it led to. `summary` is its plan; `note` says why it was applied
-    where that is not plain; `applied_by` is who, None if that was before it was kept. Withdrawn: its change was rolled
-    back."""
+    """One row per applied policy, with the generation it led to. `summary` is its plan; `note` gives the reason for
+    applying it where that is not obvious. `applied_by` is None for policies from before this was recorded. A policy is
+    withdrawn when its change is rolled back."""
 
     __tablename__ = "policies"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -32,12 +32,12 @@ class PolicyRow(Base):
 
     @property
     def revision(self) -> int:
-        """Its number among all that were applied."""
+        """The policy's number among all that were applied."""
         return self.id
 
     @property
     def created_at(self) -> datetime:
-        """When it was applied."""
+        """The time at which it was applied."""
         return self.applied_at
 
 
@@ -45,26 +45,26 @@ _in_force = select(PolicyRow).where(PolicyRow.withdrawn_at.is_(None)).order_by(P
 
 
 async def latest(session: AsyncSession) -> PolicyRow | None:
-    """The policy in force."""
+    """Return the policy in force."""
     row: PolicyRow | None = await session.scalar(_in_force.limit(1))
     return row
 
 
 async def before(session: AsyncSession, revision: int) -> PolicyRow | None:
-    """The policy that was in force before that one, or would have been."""
+    """Return the policy that was in force before that one, or would have been."""
     row: PolicyRow | None = await session.scalar(_in_force.where(PolicyRow.id < revision).limit(1))
     return row
 
 
 def rollback_note(revision: int) -> str:
-    """What the history notes of a policy that brings an earlier revision back; `previous` reads it."""
+    """Return the note in the history for a policy that brings an earlier revision back; `previous` reads it."""
     return f"rollback to revision {revision}"
 
 
 async def previous(session: AsyncSession, row: PolicyRow) -> PolicyRow | None:
-    """Where it goes back to from the policy in force, unless somebody says where: to the latest before it with another
-    text. One that brought an earlier revision back stands where that one stands: what was rolled back from is not gone
-    back to, however often somebody goes back."""
+    """Return the policy that a rollback from `row` brings back by default: the latest one before it with another text.
+    A policy that brought an earlier revision back counts as that revision, so that repeated rollbacks never return to a
+    policy that was rolled back."""
     columns = PolicyRow.id, PolicyRow.note, PolicyRow.text == row.text
     query = select(*columns).where(PolicyRow.withdrawn_at.is_(None), PolicyRow.id <= row.id)
     at = row.id
@@ -77,18 +77,18 @@ async def previous(session: AsyncSession, row: PolicyRow) -> PolicyRow | None:
 
 
 async def before_change(session: AsyncSession, generation: int) -> PolicyRow | None:
-    """The policy that would be in force without a change."""
+    """Return the policy that would be in force without a change."""
     row: PolicyRow | None = await session.scalar(_in_force.where(PolicyRow.generation != generation).limit(1))
     return row
 
 
 async def get(session: AsyncSession, revision: int) -> PolicyRow | None:
-    """One of those that were applied."""
+    """Return one of the policies that were applied."""
     return await session.get(PolicyRow, revision, populate_existing=True)
 
 
 async def page(session: AsyncSession, before: int | None, limit: int) -> list[PolicyRow]:
-    """Up to `limit` policies, the latest first, from below `before` on."""
+    """Return up to `limit` policies below `before`, the latest first."""
     chosen = select(PolicyRow).order_by(PolicyRow.id.desc()).limit(limit)
     return list(await session.scalars(chosen if before is None else chosen.where(PolicyRow.id < before)))
 
@@ -103,7 +103,7 @@ async def add(
     note: str = "",
     summary: dict[str, Any],
 ) -> PolicyRow:
-    """Records a policy with the change it makes, and who made it."""
+    """Record a policy with the change it makes, and the caller who applied it."""
     row = PolicyRow(filename=filename, text=text, generation=generation, summary=summary)
     row.applied_by, row.note = by[:200], note[:200]
     session.add(row)
@@ -112,5 +112,5 @@ async def add(
 
 
 async def withdraw(session: AsyncSession, generation: int) -> None:
-    """Takes back what was applied with a change that is rolled back: the policy before it is in force again."""
+    """Withdraw the policy of a change that is rolled back: the policy before it is in force again."""
     await session.execute(update(PolicyRow).where(PolicyRow.generation == generation).values(withdrawn_at=now()))

@@ -1,4 +1,4 @@
-"""Profiles: what past moves of each kind of machine took (Teka, section V), shared by all cloudlets."""
+"""Profiles: the measurements of past moves of each kind of machine (Teka, section V), shared by all cloudlets."""
 
 from datetime import datetime
 
@@ -15,10 +15,10 @@ KEPT = 50_000
 
 
 class ProfileRow(Base):
-    """One finished move of a machine of this image, between two cloudlets: what was predicted and what it took. Bytes,
-    seconds, milliseconds, bits (bandwidth) and bytes (dirty_rate) a second. `wire` is all that went over it, `disk`
-    how much of the disk was copied, `ratio` bytes on the wire for one of memory; `model_seconds` is the prediction
-    before history corrected it."""
+    """One finished move of a machine of this image, between two cloudlets: the prediction and the measurements. Units
+    are bytes, seconds, milliseconds, bits a second (bandwidth) and bytes a second (dirty_rate). `wire` is all bytes on
+    the wire, `disk` those of the disk that were copied, `ratio` the bytes on the wire for each byte of memory;
+    `model_seconds` is the prediction before history corrected it."""
 
     __tablename__ = "profiles"
 
@@ -45,7 +45,7 @@ class ProfileRow(Base):
 
 
 async def add(session: AsyncSession, row: ProfileRow) -> bool:
-    """Keeps a move's profile; False if it is there already."""
+    """Store a move's profile; return False if it is there already."""
     if await session.scalar(select(ProfileRow.id).where(ProfileRow.move == row.move)) is not None:
         return False
     session.add(row)
@@ -56,7 +56,7 @@ async def add(session: AsyncSession, row: ProfileRow) -> bool:
 async def history(
     session: AsyncSession, vm: str, image: str, link: tuple[str, str], limit: int = ENOUGH
 ) -> list[ProfileRow]:
-    """The latest moves of the VM, of its image, and over the link, up to `limit` of each; the latest first."""
+    """Return the latest moves of the VM, of its image, and over the link, up to `limit` of each; the latest first."""
     found: dict[int, ProfileRow] = {}
     over = and_(ProfileRow.source == link[0], ProfileRow.destination == link[1])
     for which in (ProfileRow.vm == vm, ProfileRow.image == image, over):
@@ -73,8 +73,8 @@ async def page(
     image: str | None = None,
     cloudlet: str | None = None,
 ) -> list[ProfileRow]:
-    """Up to `limit` profiles, the latest first, from before the one of that id on (0: from the latest on). `cloudlet`:
-    only moves from or to it."""
+    """Return up to `limit` profiles before the one of that id (0: the latest ones), the latest first. `cloudlet`: only
+    moves from or to it."""
     query = select(ProfileRow).order_by(ProfileRow.id.desc()).limit(limit)
     if before:
         query = query.where(ProfileRow.id < before)
@@ -87,6 +87,6 @@ async def page(
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets profiles older than the latest KEPT."""
+    """Delete profiles older than the latest KEPT."""
     latest = await session.scalar(select(func.max(ProfileRow.id))) or 0
     await session.execute(delete(ProfileRow).where(ProfileRow.id <= latest - KEPT))

@@ -1,5 +1,5 @@
-"""The controllers that serve this database, as each says of itself. Times are the database's: its clock is the only one
-that they all have."""
+"""The controllers that serve this database, each as it reports itself. Times are those of the database's clock, the
+only one that all of them have."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from controller.db.base import NAME, Base, Time
 
 ALIVE = timedelta(seconds=4)
-"""Whoever was not heard of for longer counts as gone."""
+"""A replica that was not heard of for longer counts as gone."""
 
 KEPT = timedelta(hours=1)
 
@@ -31,7 +31,7 @@ class ReplicaRow(Base):
 
 @dataclass(frozen=True)
 class Replica:
-    """One of them, as it is now."""
+    """One replica, as it is now."""
 
     name: str
     instance: str
@@ -43,7 +43,7 @@ class Replica:
 
 
 async def beat(session: AsyncSession, name: str, instance: str, release: str, leading: bool) -> None:
-    """This one is alive."""
+    """Record that this replica is alive."""
     known = await session.get(ReplicaRow, name, populate_existing=True)
     moment: datetime = (await session.execute(select(func.now()))).scalar_one()
     if known is None or known.instance != instance:
@@ -60,12 +60,12 @@ async def beat(session: AsyncSession, name: str, instance: str, release: str, le
 
 
 async def leave(session: AsyncSession, name: str, instance: str) -> None:
-    """This one ends."""
+    """Remove this replica, which ends."""
     await session.execute(delete(ReplicaRow).where(ReplicaRow.name == name, ReplicaRow.instance == instance))
 
 
 async def all_of_them(session: AsyncSession) -> list[Replica]:
-    """By name."""
+    """Return all replicas by name."""
     rows = await session.execute(select(ReplicaRow, func.now()).order_by(ReplicaRow.name))
     return [
         Replica(

@@ -1,4 +1,4 @@
-"""Reporters: cloudlets whose agents report on neighbours, and how far the database has what they said."""
+"""Reporters: cloudlets whose agents report on neighbours, and how much of their reports the database has."""
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
@@ -12,8 +12,8 @@ from controller.db.base import NAME, Base, Time
 
 
 class ReporterRow(Base):
-    """Of the agent's `run`, all rounds up to `number` are known. `dropped` is how many it gave up in all its runs,
-    `dropped_now` in this one. The history is rolled up until `rolled_until`."""
+    """Of the agent's `run`, all rounds up to `number` are known. `dropped` is the number of rounds that it gave up in
+    all its runs, `dropped_now` in this one. The history is rolled up until `rolled_until`."""
 
     __tablename__ = "reporters"
 
@@ -27,19 +27,19 @@ class ReporterRow(Base):
 
 
 async def locked(session: AsyncSession, cloudlets: Collection[str]) -> dict[str, Reporter]:
-    """How far these were heard. Nobody else writes of them until the transaction ends."""
+    """Return the rows of these cloudlets. No other transaction changes them before this one ends."""
     query = select(ReporterRow).where(ReporterRow.cloudlet.in_(cloudlets)).order_by(ReporterRow.cloudlet)
     return {row.cloudlet: _reporter(row) for row in await session.scalars(query.with_for_update())}
 
 
 async def get(session: AsyncSession, cloudlet: str) -> Reporter | None:
-    """How far one was heard."""
+    """Return the row of one cloudlet."""
     row = await session.get(ReporterRow, cloudlet, populate_existing=True)
     return _reporter(row) if row else None
 
 
 async def save(session: AsyncSession, before: Collection[str], after: Mapping[str, Reporter]) -> None:
-    """Writes them; `before` are those that have a row already."""
+    """Write reporters; `before` are those that have a row already."""
     added = [{"cloudlet": name, **vars(r)} for name, r in after.items() if name not in before]
     changed = [{"of": name, **vars(r)} for name, r in after.items() if name in before]
     connection = await session.connection()
@@ -50,23 +50,23 @@ async def save(session: AsyncSession, before: Collection[str], after: Mapping[st
 
 
 async def due(session: AsyncSession, until: datetime, limit: int) -> list[str]:
-    """Those whose history has to be rolled up to `until`, the most overdue first."""
+    """Return the reporters whose history has to be rolled up to `until`, the most overdue first."""
     query = select(ReporterRow.cloudlet).where(ReporterRow.rolled_until < until)
     return list(await session.scalars(query.order_by(ReporterRow.rolled_until, ReporterRow.cloudlet).limit(limit)))
 
 
 async def rolled(session: AsyncSession, cloudlet: str, until: datetime) -> None:
-    """Notes how far the history is rolled up."""
+    """Record how far the history is rolled up."""
     await session.execute(update(ReporterRow).where(ReporterRow.cloudlet == cloudlet).values(rolled_until=until))
 
 
 async def names(session: AsyncSession) -> set[str]:
-    """All who ever reported."""
+    """Return all cloudlets that ever reported."""
     return set(await session.scalars(select(ReporterRow.cloudlet)))
 
 
 async def forget(session: AsyncSession, cloudlets: Iterable[str]) -> None:
-    """Removes those of cloudlets that are gone."""
+    """Remove the rows of cloudlets that are gone."""
     await session.execute(delete(ReporterRow).where(ReporterRow.cloudlet.in_(list(cloudlets))))
 
 

@@ -1,5 +1,6 @@
-"""Revisions of the intent: one row for each edit, with what it touched, so that controllers that share a database take
-over each other's. There are more of them than generations: not every edit concerns route servers or agents."""
+"""Revisions of the intent: one row for each edit, with the names it touched, so that controllers that share a database
+take over each other's edits. There are more revisions than generations: not every edit concerns route servers or
+agents."""
 
 from sqlalchemy import JSON, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -10,11 +11,11 @@ from controller.core.changed_names import ChangedNames
 from controller.db.base import NUMBER, Base
 
 KEPT = 1000
-"""How many of the latest rows are kept: whoever is further behind reads everything."""
+"""How many of the latest rows are kept: a controller that is further behind reads everything."""
 
 
 class RevisionRow(Base):
-    """`touched` is None if everything may have been."""
+    """`touched` is None if everything may be touched."""
 
     __tablename__ = "revisions"
 
@@ -23,18 +24,18 @@ class RevisionRow(Base):
 
 
 async def latest(session: AsyncSession) -> int:
-    """The latest revision's number; 0 before the first."""
+    """Return the latest revision's number; 0 before the first."""
     return await session.scalar(select(func.max(RevisionRow.number))) or 0
 
 
 def add(session: AsyncSession, number: int, touched: ChangedNames | None) -> None:
-    """Records an edit with the transaction that makes it."""
+    """Record an edit with the transaction that makes it."""
     session.add(RevisionRow(number=number, touched=None if touched is None else core.document(touched)))
 
 
 async def since(session: AsyncSession, number: int) -> tuple[int, ChangedNames | None]:
-    """The latest revision, and what was touched after the one of that number: None if that is not known, since it is
-    too long ago, or the database an older copy than whoever asks has seen."""
+    """Return the latest revision, and the names touched after the one of that number. These are None if they are not
+    known, because that revision is too old, or the database is an older copy than the caller has seen."""
     query = select(RevisionRow).where(RevisionRow.number >= number).order_by(RevisionRow.number)
     rows = list(await session.scalars(query))
     if not rows:
@@ -51,5 +52,5 @@ async def since(session: AsyncSession, number: int) -> tuple[int, ChangedNames |
 
 
 async def prune(session: AsyncSession) -> None:
-    """Forgets revisions older than the latest KEPT."""
+    """Delete revisions older than the latest KEPT."""
     await session.execute(delete(RevisionRow).where(RevisionRow.number <= await latest(session) - KEPT))

@@ -1,4 +1,4 @@
-"""What keeps a rotation from its end: certificates that are good, and from the authority of before."""
+"""The certificates that keep a rotation from ending: those that are good and from the former authority."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,8 @@ _UNASKED = "whether certificates of the authority of before are in use cannot be
 
 
 async def in_use(url: str, issuer: str) -> Sequence[CertificateInUse]:
-    """Those from the key `issuer`, by the controller's database; those of which that is not known, since an earlier
-    release issued them, count. Raises NotMade if it cannot be asked."""
+    """Return the good certificates from the key `issuer` in the controller's database. Certificates of an unknown key,
+    issued by an earlier release, count as well. Raises NotMade if the database cannot be read."""
     database = Database(url)
     try:
         async with database.read() as session:

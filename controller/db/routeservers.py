@@ -1,4 +1,4 @@
-"""How far the events of each route server have been taken over."""
+"""The last event of each route server that has been taken over."""
 
 from sqlalchemy import BigInteger, String
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,11 +18,11 @@ class RouteServerRow(Base):
 
 
 async def last_event(session: AsyncSession, name: str, started_at: str) -> int:
-    """Where to go on in the events of that run; 0 for the beginning."""
+    """Return the number of the last event taken over from that run; 0 if there is none."""
     row = await session.get(RouteServerRow, name, populate_existing=True)
     return row.event if row is not None and row.started_at == started_at else 0
 
 
 async def note_event(session: AsyncSession, name: str, started_at: str, number: int) -> None:
-    """Records that an event was taken over."""
+    """Record that an event was taken over."""
     await session.merge(RouteServerRow(name=name, started_at=started_at, event=number))

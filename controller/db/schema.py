@@ -1,4 +1,4 @@
-"""All tables in one place, and the way to bring a database up to date with them."""
+"""All tables in one place, and the code that brings a database up to date with them."""
 
 from pathlib import Path
 
@@ -102,7 +102,7 @@ class UnknownRevision(Exception):  # noqa: N818 - it says what is
 
 
 async def upgrade(database: Database, revision: str = "head") -> None:
-    """Runs the migrations up to `revision`, if it is not there yet. Raises UnknownRevision, and Unavailable for a
+    """Run the migrations up to `revision`, if it is not there yet. Raises UnknownRevision, and Unavailable for a
     database that no controller can work with."""
     await database.check()
     async with database.migrating() as connection:
@@ -110,18 +110,18 @@ async def upgrade(database: Database, revision: str = "head") -> None:
 
 
 async def downgrade(database: Database, revision: str = "base") -> None:
-    """Takes migrations back, with the data that only they hold."""
+    """Revert migrations, with the loss of the data that only they hold."""
     async with database.migrating() as connection:
         await connection.run_sync(_downgrade, revision)
 
 
 def head() -> str | None:
-    """The latest migration of this release."""
+    """Return the latest migration of this release."""
     return ScriptDirectory.from_config(_config(None)).get_current_head()
 
 
 def step(connection: Connection) -> str | None:
-    """The migration that the database is at; None if no controller has ever used it."""
+    """Return the migration that the database is at; None if no controller has ever used it."""
     return MigrationContext.configure(connection).get_current_revision()
 
 

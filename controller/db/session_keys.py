@@ -1,4 +1,4 @@
-"""Which keys BGP sessions are signed with: their names, never the keys."""
+"""The names of the keys that BGP sessions are signed with, never the keys themselves."""
 
 from sqlalchemy import JSON, String, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -9,7 +9,8 @@ from controller.db.base import NAME, Base
 
 
 class SessionKeysRow(Base):
-    """As `controller.core.session_keys.SessionKeys`; `credential` is the digest of the one they were made for."""
+    """The columns of `controller.core.session_keys.SessionKeys`; `credential` is the digest of the credential that they
+    were made for."""
 
     __tablename__ = "session_keys"
 
@@ -22,20 +23,20 @@ class SessionKeysRow(Base):
 
     @property
     def keys(self) -> SessionKeys:
-        """What it says."""
+        """The keys, as decisions read them."""
         return SessionKeys(self.wanted, self.held, dict(self.in_force), dict(self.seen))
 
 
 async def load(session: AsyncSession) -> dict[str, SessionKeysRow]:
-    """All of them, by cloudlet."""
+    """Return all rows, by cloudlet."""
     return {row.cloudlet: row for row in await session.scalars(select(SessionKeysRow))}
 
 
 async def get(session: AsyncSession, cloudlet: str) -> SessionKeysRow | None:
-    """One cloudlet's; nobody else changes it before the transaction ends."""
+    """Return one cloudlet's row; no other transaction changes it before this one ends."""
     return await session.get(SessionKeysRow, cloudlet, populate_existing=True, with_for_update=True)
 
 
 async def forget(session: AsyncSession, cloudlet: str) -> None:
-    """Removes a cloudlet's, if there are any."""
+    """Remove a cloudlet's row, if there is one."""
     await session.execute(delete(SessionKeysRow).where(SessionKeysRow.cloudlet == cloudlet))

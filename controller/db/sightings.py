@@ -1,4 +1,4 @@
-"""Sightings: at which LAN each device was last seen, and since when it is taken to be there."""
+"""Sightings: the LAN at which each device was last seen, and since when it is taken to be there."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, fields
@@ -20,9 +20,9 @@ Address = tuple[str, str]
 
 
 class SightingRow(Base):
-    """The device is taken to be at `endpoint` since `since`; it was last seen at `seen_endpoint`, there without a break
+    """The device is taken to be at `endpoint` since `since`. It was last seen at `seen_endpoint`, there without a break
     since `seen_since`, by `how`, the last time at `at`. `turns` counts how often it went elsewhere lately, as of
-    `turned_at`: one that flaps is held back."""
+    `turned_at`: a device that flaps is held back."""
 
     __tablename__ = "sightings"
 
@@ -38,20 +38,21 @@ class SightingRow(Base):
 
     @property
     def place(self) -> DevicePlace:
-        """As decisions are made on it."""
+        """The place of the device, in the form that decisions are made on."""
         return DevicePlace(**{field.name: getattr(self, field.name) for field in fields(DevicePlace)})
 
 
 async def places(session: AsyncSession, devices: Collection[str], *, lock: bool = False) -> dict[str, DevicePlace]:
-    """Where these devices are, as far as they were seen. `lock`: nobody else sees them elsewhere before the transaction
-    ends."""
+    """Return where these devices are, as far as they were seen. `lock`: no other transaction changes that before this
+    one ends."""
     query = select(SightingRow).where(SightingRow.device.in_(devices)).order_by(SightingRow.device)
     rows = await session.scalars(query.with_for_update() if lock else query)
     return {row.device: row.place for row in rows}
 
 
 async def save(session: AsyncSession, before: Collection[str], after: Mapping[str, DevicePlace]) -> None:
-    """Writes places; `before` are the devices that have one. IntegrityError: somebody else was quicker."""
+    """Write places; `before` are the devices that have one. Raises IntegrityError if another transaction was
+    quicker."""
     added = [{"device": name, **asdict(place)} for name, place in after.items() if name not in before]
     if added:
         await session.execute(insert(SightingRow), added)
@@ -63,7 +64,7 @@ async def save(session: AsyncSession, before: Collection[str], after: Mapping[st
 async def leased(
     session: AsyncSession, wanted: Iterable[Address], at: datetime
 ) -> dict[Address, tuple[LeaseRow, frozenset[str]]]:
-    """The leases on these addresses that have not expired, and the MACs by which their holders are known."""
+    """Return the leases on these addresses that have not expired, and the MACs by which their holders are known."""
     query = (
         select(LeaseRow, ClientRow.mac)
         .outerjoin(ClientRow, and_(ClientRow.device == LeaseRow.device, ClientRow.kind == LeaseRow.kind))
@@ -76,8 +77,8 @@ async def leased(
 
 
 async def unsettled(session: AsyncSession, at: datetime) -> list[tuple[str, DevicePlace, str | None]]:
-    """Devices that hold a lease where they were last seen and are not taken to be there yet: name, place, and the LAN
-    of the VM, if there is one."""
+    """Return devices that hold a lease where they were last seen and are not taken to be there yet: name, place, and
+    the LAN of the VM, if there is one."""
     held = exists().where(
         LeaseRow.device == SightingRow.device,
         LeaseRow.endpoint == SightingRow.seen_endpoint,
@@ -90,8 +91,8 @@ async def unsettled(session: AsyncSession, at: datetime) -> list[tuple[str, Devi
 
 
 async def settle(session: AsyncSession, device: str, place: DevicePlace, at: datetime) -> bool:
-    """It is taken to be where it was last seen, from `at` on; False if it was seen elsewhere meanwhile, or somebody
-    else has said so."""
+    """Record that the device is taken to be where it was last seen, from `at` on. Returns False if it was seen
+    elsewhere meanwhile, or another transaction has recorded it."""
     same = (
         SightingRow.device == device,
         SightingRow.seen_endpoint == place.seen_endpoint,
@@ -103,7 +104,7 @@ async def settle(session: AsyncSession, device: str, place: DevicePlace, at: dat
 
 
 async def apart(session: AsyncSession) -> list[tuple[str, str]]:
-    """Devices that are taken to be at another LAN than their VM, and that LAN."""
+    """Return devices that are taken to be at another LAN than their VM, and that LAN."""
     query = select(SightingRow.device, SightingRow.endpoint).join(VmRow, VmRow.device == SightingRow.device)
     found = await session.execute(query.where(SightingRow.endpoint != VmRow.endpoint).order_by(SightingRow.device))
     return [(device, endpoint) for device, endpoint in found if endpoint is not None]
@@ -112,7 +113,7 @@ async def apart(session: AsyncSession) -> list[tuple[str, str]]:
 async def page(
     session: AsyncSession, after: str, limit: int, device: str | None, endpoint: str | None, settled: bool | None
 ) -> list[SightingRow]:
-    """Up to `limit` sightings of devices whose names sort after `after`. `endpoint`: they are taken to be, or
+    """Return up to `limit` sightings of devices whose names sort after `after`. `endpoint`: they are taken to be, or
     were last seen, there."""
     query = select(SightingRow).where(SightingRow.device > after)
     if device is not None:
@@ -126,5 +127,5 @@ async def page(
 
 
 async def hand_over(session: AsyncSession, giver: str, taker: str) -> None:
-    """What was seen of a device was seen of another, which has not been seen itself."""
+    """Give the sightings of a device to another one, which has none itself."""
     await session.execute(update(SightingRow).where(SightingRow.device == giver).values(device=taker))

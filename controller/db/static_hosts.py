@@ -1,4 +1,4 @@
-"""Static hosts: addresses that were in use before there was an address plan, and are never given out."""
+"""Static hosts: addresses that were in use before there was an address plan, and are never leased."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -14,8 +14,8 @@ from controller.db.pairs import PairRow
 
 
 class StaticHostRow(Base):
-    """One row per host. Its pair is a row in `pairs` that has no device: nobody else can get it. `until`: a client
-    found that somebody uses this address, which is nobody's again then; None: the host was taken over, for good."""
+    """One row per host. Its pair is a row in `pairs` without a device, so that no device can get it. `until`: a client
+    found this address in use, and it is free again at that time; None: the host was taken over, for good."""
 
     __tablename__ = "statics"
     __table_args__ = (UniqueConstraint("endpoint", "name"), Index("ix_statics_pair", "pair"))
@@ -30,20 +30,20 @@ class StaticHostRow(Base):
 
 
 async def of(session: AsyncSession, endpoint: str) -> dict[str, Static]:
-    """The hosts of a LAN by address."""
+    """Return the hosts of a LAN by address."""
     rows = await session.scalars(select(StaticHostRow).where(StaticHostRow.endpoint == endpoint))
     return {row.address: Static(row.name, row.address, row.mac) for row in rows}
 
 
 async def at_lans(session: AsyncSession, endpoints: Collection[str]) -> list[tuple[str, str, str]]:
-    """Endpoint, name and address of the hosts of these LANs that were taken over."""
+    """Return endpoint, name and address of the hosts of these LANs that were taken over."""
     there = StaticHostRow.endpoint.in_(endpoints), StaticHostRow.until.is_(None)
     query = select(StaticHostRow.endpoint, StaticHostRow.name, StaticHostRow.address).where(*there)
     return [(endpoint, name, address) for endpoint, name, address in await session.execute(query)]
 
 
 async def numbers(session: AsyncSession, endpoint: str) -> set[int]:
-    """The pairs of a LAN in which hosts are."""
+    """Return the numbers of a LAN's pairs that have hosts."""
     query = (
         select(PairRow.number)
         .join(StaticHostRow, StaticHostRow.pair == PairRow.id)
@@ -53,7 +53,7 @@ async def numbers(session: AsyncSession, endpoint: str) -> set[int]:
 
 
 async def counts(session: AsyncSession, endpoints: Collection[str]) -> dict[str, int]:
-    """How many pairs static hosts have, by endpoint."""
+    """Return how many pairs static hosts have, by endpoint."""
     query = select(StaticHostRow.endpoint, func.count(distinct(StaticHostRow.pair))).where(
         StaticHostRow.endpoint.in_(endpoints)
     )
@@ -61,13 +61,13 @@ async def counts(session: AsyncSession, endpoints: Collection[str]) -> dict[str,
 
 
 async def page(session: AsyncSession, endpoint: str, after: str, limit: int) -> list[StaticHostRow]:
-    """Up to `limit` hosts of a LAN whose names sort after `after`."""
+    """Return up to `limit` hosts of a LAN whose names sort after `after`."""
     query = select(StaticHostRow).where(StaticHostRow.endpoint == endpoint, StaticHostRow.name > after)
     return list(await session.scalars(query.order_by(StaticHostRow.name).limit(limit)))
 
 
 async def get(session: AsyncSession, endpoint: str, name: str) -> StaticHostRow | None:
-    """The host of that name on a LAN."""
+    """Return the host of that name on a LAN."""
     row: StaticHostRow | None = await session.scalar(
         select(StaticHostRow).where(StaticHostRow.endpoint == endpoint, StaticHostRow.name == name)
     )
@@ -77,7 +77,7 @@ async def get(session: AsyncSession, endpoint: str, name: str) -> StaticHostRow 
 async def add(
     session: AsyncSession, endpoint: str, hosts: Collection[tuple[Static, int]], until: datetime | None = None
 ) -> None:
-    """Adds hosts, each with the id of its pair."""
+    """Add hosts, each with the id of its pair."""
     rows = [
         {
             "endpoint": endpoint,
@@ -95,7 +95,7 @@ async def add(
 
 
 async def remove(session: AsyncSession, row: StaticHostRow) -> bool:
-    """Removes a host; whether it was the last of its pair."""
+    """Remove a host; return whether it was the last of its pair."""
     await session.execute(
         delete(StaticHostRow).where(StaticHostRow.endpoint == row.endpoint, StaticHostRow.address == row.address)
     )
@@ -103,16 +103,17 @@ async def remove(session: AsyncSession, row: StaticHostRow) -> bool:
 
 
 async def at_address(session: AsyncSession, endpoint: str, address: str) -> StaticHostRow | None:
-    """The host at an address."""
+    """Return the host at an address."""
     return await session.get(StaticHostRow, (endpoint, address))
 
 
 async def name_declined(session: AsyncSession, endpoint: str, addresses: Collection[str]) -> None:
-    """Forgets that clients found these addresses in use: it is known now who uses them. Their pairs stay nobody's."""
+    """Remove the notes that clients found these addresses in use, because their users are known now. Their pairs stay
+    without a device."""
     there = StaticHostRow.endpoint == endpoint, StaticHostRow.address.in_(addresses), StaticHostRow.until.is_not(None)
     await session.execute(delete(StaticHostRow).where(*there))
 
 
 async def over(session: AsyncSession, at: datetime) -> list[StaticHostRow]:
-    """Those whose time is over."""
+    """Return the hosts whose time is over."""
     return list(await session.scalars(select(StaticHostRow).where(StaticHostRow.until <= at)))

@@ -1,4 +1,4 @@
-"""API tokens of people and programs."""
+"""API tokens of users and programs."""
 
 from datetime import datetime
 
@@ -11,8 +11,8 @@ from controller.db.base import NAME, Base, Time
 
 
 class TokenRow(Base):
-    """`digest` is that of the secret, which is kept nowhere. Rows stay when their time is over or they are revoked: a
-    name stands for one token for ever, so what was done in its name can be told."""
+    """`digest` is that of the secret, which is stored nowhere. Rows stay after the token expires or is revoked: a name
+    stands for one token for ever, so that acts under this name can be traced."""
 
     __tablename__ = "tokens"
 
@@ -25,22 +25,22 @@ class TokenRow(Base):
     revoked_at: Mapped[datetime | None] = mapped_column(Time)
 
     def good(self, at: datetime) -> bool:
-        """Whether it lets anybody in then."""
+        """Return whether the token is accepted at that time."""
         return self.revoked_at is None and at < self.expires_at
 
 
 async def get(session: AsyncSession, name: str, *, lock: bool = False) -> TokenRow | None:
-    """The token of that name. `lock`: nobody else changes it before the transaction ends."""
+    """Return the token of that name. `lock`: no other transaction changes it before this one ends."""
     return await session.get(TokenRow, name, populate_existing=True, with_for_update=lock or None)
 
 
 async def of_digest(session: AsyncSession, digest: str) -> TokenRow | None:
-    """The token whose secret has this digest."""
+    """Return the token whose secret has this digest."""
     row: TokenRow | None = await session.scalar(select(TokenRow).where(TokenRow.digest == digest))
     return row
 
 
 async def page(session: AsyncSession, after: str, limit: int) -> list[TokenRow]:
-    """Up to `limit` tokens whose names sort after `after`."""
+    """Return up to `limit` tokens whose names sort after `after`."""
     query = select(TokenRow).where(TokenRow.name > after).order_by(TokenRow.name).limit(limit)
     return list(await session.scalars(query))

@@ -1,4 +1,4 @@
-"""Encrypted tunnels: the last word of each end, and the alarms that are on.
+"""Encrypted tunnels: the last report of each end, and the alarms that are on.
 
 Rows refer to cloudlets by name only, as those of neighbours do (`controller/db/neighbours.py`)."""
 
@@ -16,11 +16,11 @@ from controller.db.base import NAME, NUMBER, Base, Time
 from controller.wire.tunnels import Condition, Ipsec, IpsecTunnel
 
 JITTER = timedelta(seconds=2)
-"""By so much what a cloudlet says of a moment differs from one report to the next, though it is the same."""
+"""The most by which two reports of the same moment by a cloudlet differ."""
 
 
 class TunnelRow(Base):
-    """What `cloudlet` said at `at` of its tunnel to `peer`: up, or not, since `since`. The rest is as in
+    """The report of `cloudlet` at `at` on its tunnel to `peer`: up, or not, since `since`. The other columns are as in
     `controller/wire/tunnels.py`."""
 
     __tablename__ = "tunnels"
@@ -60,8 +60,8 @@ class TunnelAlarmRow(Base):
 async def save(
     session: AsyncSession, told: Mapping[str, tuple[datetime, Ipsec | None]], there: Collection[str]
 ) -> None:
-    """Writes down what cloudlets have said, each at that time, as far as it is about those that are `there`; what they
-    say nothing of any more is removed. IntegrityError: somebody else was quicker."""
+    """Write cloudlets' reports, each of that time, as far as they are about cloudlets that are `there`; remove tunnels
+    that are no longer reported. Raises IntegrityError if another transaction was quicker."""
     query = select(TunnelRow.cloudlet, TunnelRow.peer, TunnelRow.state, TunnelRow.since)
     known = {
         (cloudlet, peer): (state, since)
@@ -114,7 +114,7 @@ async def page(
     state: str | None = None,
     alarm: bool | None = None,
 ) -> list[tuple[TunnelRow, datetime | None]]:
-    """Up to `limit` tunnels in the order of their names, from behind `after` on, and since when there is an alarm."""
+    """Return up to `limit` tunnels after `after`, in the order of their names, and since when each has an alarm."""
     behind = and_(TunnelRow.cloudlet == after[0], TunnelRow.peer > after[1])
     query = _with_alarm.where(or_(TunnelRow.cloudlet > after[0], behind))
     for column, value in ((TunnelRow.cloudlet, cloudlet), (TunnelRow.peer, peer), (TunnelRow.state, state)):
@@ -127,7 +127,7 @@ async def page(
 
 
 async def get(session: AsyncSession, cloudlet: str, peer: str) -> tuple[TunnelRow, datetime | None] | None:
-    """One end's word, and since when there is an alarm; None if it has said nothing."""
+    """Return one end's report, and since when there is an alarm; None if it has reported nothing."""
     rows = await session.execute(_with_alarm.where(TunnelRow.cloudlet == cloudlet, TunnelRow.peer == peer))
     return next(((row, since) for row, since in rows), None)
 
@@ -142,7 +142,7 @@ _with_alarm = select(TunnelRow, TunnelAlarmRow.since).outerjoin(
 
 
 async def counts(session: AsyncSession) -> dict[str, int]:
-    """How many ends say what."""
+    """Return the number of ends in each state."""
     found = {"up": 0, "connecting": 0, "down": 0}
     for state, number in await session.execute(select(TunnelRow.state, func.count()).group_by(TunnelRow.state)):
         found[state] = number
@@ -150,12 +150,12 @@ async def counts(session: AsyncSession) -> dict[str, int]:
 
 
 async def alarms(session: AsyncSession) -> set[Pair]:
-    """Those that are on."""
+    """Return the pairs with an alarm."""
     return {(one, other) for one, other in await session.execute(select(TunnelAlarmRow.one, TunnelAlarmRow.other))}
 
 
 async def words(session: AsyncSession, raised: Collection[Pair]) -> list[Word]:
-    """What ends say that have no tunnel, and both ends of these pairs."""
+    """Return the reports of ends that have no tunnel, and those of both ends of these pairs."""
     both = [(a, b) for one, other in raised for a, b in ((one, other), (other, one))]
     which = TunnelRow.state != "up"
     if both:
@@ -165,20 +165,20 @@ async def words(session: AsyncSession, raised: Collection[Pair]) -> list[Word]:
 
 
 async def raise_(session: AsyncSession, pair: Pair, since: datetime) -> None:
-    """An alarm is on."""
+    """Record an alarm."""
     session.add(TunnelAlarmRow(one=pair[0], other=pair[1], since=since))
 
 
 async def clear(session: AsyncSession, pair: Pair) -> None:
-    """It is over."""
+    """Remove an alarm."""
     await session.execute(delete(TunnelAlarmRow).where(TunnelAlarmRow.one == pair[0], TunnelAlarmRow.other == pair[1]))
 
 
 async def named(session: AsyncSession) -> set[str]:
-    """The cloudlets that have said something."""
+    """Return the cloudlets that have reported tunnels."""
     return set(await session.scalars(select(TunnelRow.cloudlet).distinct()))
 
 
 async def forget(session: AsyncSession, names: Iterable[str]) -> None:
-    """Removes what cloudlets have said that are gone."""
+    """Remove the reports of cloudlets that are gone."""
     await session.execute(delete(TunnelRow).where(TunnelRow.cloudlet.in_(list(names))))

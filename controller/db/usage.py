@@ -1,4 +1,4 @@
-"""How full LANs were: the peak of each day, which forecasts are made from."""
+"""The usage of LANs: the peak of each day, from which forecasts are made."""
 
 from collections.abc import Collection, Mapping
 from datetime import date, datetime, timedelta
@@ -13,11 +13,11 @@ from controller.db.leases import LeaseRow
 from controller.db.pairs import PairRow
 
 KEPT = timedelta(days=400)
-"""How long peaks are kept: a year, and a month to see it whole."""
+"""How long peaks are kept: a year, and a month more so that a year is always complete."""
 
 
 class UsageRow(Base):
-    """One row per LAN and day (UTC). `told`: an event said on that day, or before, that the LAN is filling."""
+    """One row per LAN and day (UTC). `told`: an event on that day, or before, has reported that the LAN is filling."""
 
     __tablename__ = "usage"
 
@@ -28,21 +28,21 @@ class UsageRow(Base):
 
 
 async def leased(session: AsyncSession, at: datetime, endpoints: Collection[str]) -> dict[str, int]:
-    """Pairs with a live lease by endpoint."""
+    """Return the number of pairs with a live lease, by endpoint."""
     query = select(LeaseRow.endpoint, func.count(distinct(LeaseRow.pair)))
     query = query.where(LeaseRow.endpoint.in_(endpoints), LeaseRow.expires_at > at)
     return {row[0]: row[1] for row in await session.execute(query.group_by(LeaseRow.endpoint))}
 
 
 async def assigned(session: AsyncSession, endpoints: Collection[str]) -> dict[str, int]:
-    """Pairs that have a device by endpoint."""
+    """Return the number of pairs that have a device, by endpoint."""
     query = select(PairRow.endpoint, func.count()).where(PairRow.endpoint.in_(endpoints), PairRow.device.is_not(None))
     query = query.group_by(PairRow.endpoint)
     return {row[0]: row[1] for row in await session.execute(query)}
 
 
 async def peaks(session: AsyncSession, endpoints: Collection[str], since: date) -> dict[str, list[Peak]]:
-    """Daily peaks by endpoint, the earliest first."""
+    """Return the daily peaks by endpoint, the earliest first."""
     query = select(UsageRow.endpoint, UsageRow.day, UsageRow.peak).order_by(UsageRow.day)
     found: dict[str, list[Peak]] = {}
     for name, day, peak in await session.execute(query.where(UsageRow.endpoint.in_(endpoints), UsageRow.day >= since)):
@@ -51,7 +51,7 @@ async def peaks(session: AsyncSession, endpoints: Collection[str], since: date) 
 
 
 async def note(session: AsyncSession, day: date, counts: Mapping[str, int]) -> None:
-    """Raises the day's peaks to what is counted now."""
+    """Raise the day's peaks to the present counts."""
     query = select(UsageRow.endpoint, UsageRow.peak).where(UsageRow.day == day, UsageRow.endpoint.in_(counts.keys()))
     known = {row[0]: row[1] for row in await session.execute(query)}
     if fresh := [name for name in counts if name not in known]:
@@ -64,23 +64,23 @@ async def note(session: AsyncSession, day: date, counts: Mapping[str, int]) -> N
 
 
 async def _told_before(session: AsyncSession, day: date) -> set[str]:
-    """The LANs of which it was said, on the last day before, that they are filling."""
+    """Return the LANs that were reported as filling on the last day before."""
     last = select(func.max(UsageRow.day)).where(UsageRow.day < day).scalar_subquery()
     return set(await session.scalars(select(UsageRow.endpoint).where(UsageRow.day == last, UsageRow.told)))
 
 
 async def told(session: AsyncSession, day: date, endpoints: Collection[str]) -> set[str]:
-    """Those of the LANs that are known to be filling."""
+    """Return those of the LANs that are reported as filling."""
     query = select(UsageRow.endpoint).where(UsageRow.day == day, UsageRow.told, UsageRow.endpoint.in_(endpoints))
     return set(await session.scalars(query))
 
 
 async def tell(session: AsyncSession, day: date, endpoint: str, filling: bool) -> None:
-    """Remembers what was said of a LAN."""
+    """Record what was reported of a LAN."""
     chosen = update(UsageRow).where(UsageRow.day == day, UsageRow.endpoint == endpoint)
     await session.execute(chosen.values(told=filling))
 
 
 async def prune(session: AsyncSession, day: date) -> None:
-    """Forgets what is older than KEPT."""
+    """Delete peaks older than KEPT."""
     await session.execute(delete(UsageRow).where(UsageRow.day < day - KEPT))

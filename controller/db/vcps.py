@@ -26,10 +26,10 @@ class VcpRow(Base):
 
 
 async def get(session: AsyncSession, name: str) -> VcpRow | None:
-    """The pool of that name."""
+    """Return the pool of that name."""
     return await session.get(VcpRow, name, populate_existing=True)
 
 
 async def page(session: AsyncSession, after: str, limit: int) -> list[VcpRow]:
-    """Up to `limit` pools whose names sort after `after`."""
+    """Return up to `limit` pools whose names sort after `after`."""
     return list(await session.scalars(select(VcpRow).where(VcpRow.name > after).order_by(VcpRow.name).limit(limit)))

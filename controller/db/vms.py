@@ -16,20 +16,22 @@ from controller.db.moves import MoveRow
 from controller.wire.machines import Machine
 
 STARTING = "starting"
-"""A condition that no driver reports: the cloudlet's agent is to start it, and has not said yet that it runs."""
+"""A condition that no driver reports: the cloudlet's agent is to start the VM, and has not reported yet that it
+runs."""
 
 STOPPING = "stopping"
-"""Nor this: the agent is to shut it down, and has not said yet that it has."""
+"""A condition that no driver reports: the agent is to shut the VM down, and has not reported yet that it has."""
 
 IDLE = ("gone", "stopped")
-"""Conditions in which a VM does not run, has no state that anybody could lose, and nobody is about to start it."""
+"""Conditions in which a VM does not run, has no state that could be lost, and is not about to be started."""
 
 
 class VmRow(Base):
-    """`machine` is a wire Machine. It is at `endpoint` with the vNIC `serving`; `address` is what it is known by there,
-    None until it has one. Where it really runs is what `condition` said at `seen_at`. `ended` says why it does not run
-    although nobody has stopped it, None of all others. `cpu` is the choice of its CPU (`core.cpu_choice`), and
-    `cpu_settled` the model that came of it when the VM was started, None if it has its driver's own."""
+    """`machine` is a wire Machine. It is at `endpoint` with the vNIC `serving`; `address` is the address that it is
+    known by there, None until it has one. `condition` is its state there, as its agent reported it at `seen_at`.
+    `ended` tells why it does not run although nobody has stopped it, None for all others. `cpu` is the choice of its
+    CPU (`core.cpu_choice`), and `cpu_settled` the model that came of it when the VM was started, None if it has its
+    driver's own."""
 
     __tablename__ = "vms"
     __table_args__ = (CheckConstraint("serving IN ('a', 'b')", name="serving"),)
@@ -52,35 +54,35 @@ class VmRow(Base):
 
     @property
     def made_of(self) -> Machine:
-        """The machine as agents are told of it."""
+        """The machine, in the form that agents get."""
         return Machine.model_validate(self.machine | {"cpu": self.cpu_settled})
 
 
 async def get(session: AsyncSession, name: str, *, lock: bool = False) -> VmRow | None:
-    """The VM of that name. `lock`: nobody else changes it before the transaction ends."""
+    """Return the VM of that name. `lock`: no other transaction changes it before this one ends."""
     return await session.get(VmRow, name, populate_existing=True, with_for_update=lock or None)
 
 
 async def of_device(session: AsyncSession, device: str) -> VmRow | None:
-    """The VM that works for a device."""
+    """Return the VM that works for a device."""
     row: VmRow | None = await session.scalar(select(VmRow).where(VmRow.device == device))
     return row
 
 
 async def at(session: AsyncSession, endpoints: Collection[str], *, lock: bool = False) -> list[VmRow]:
-    """The VMs at these endpoints, by name. `lock`: nobody else changes them before the transaction ends."""
+    """Return the VMs at these endpoints, by name. `lock`: no other transaction changes them before this one ends."""
     query = select(VmRow).where(VmRow.endpoint.in_(endpoints)).order_by(VmRow.name)
     return list(await session.scalars(query.with_for_update() if lock else query))
 
 
 async def unwell(session: AsyncSession) -> list[VmRow]:
-    """Those that ended although nobody has stopped them, and those that do not answer."""
+    """Return VMs that ended although nobody has stopped them, and VMs that do not answer."""
     query = select(VmRow).where(or_(VmRow.ended.is_not(None), VmRow.condition == "unresponsive"))
     return list(await session.scalars(query.order_by(VmRow.name)))
 
 
 async def settled(session: AsyncSession) -> dict[tuple[str, str, str], list[str]]:
-    """The names of the VMs whose CPU is settled, by endpoint, driver and CPU."""
+    """Return the names of the VMs whose CPU is settled, by endpoint, driver and CPU."""
     driver = VmRow.machine["driver"].as_string()
     query = select(VmRow.endpoint, driver, VmRow.cpu_settled, VmRow.name).where(VmRow.cpu_settled.is_not(None))
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -90,12 +92,12 @@ async def settled(session: AsyncSession) -> dict[tuple[str, str, str], list[str]
 
 
 async def count(session: AsyncSession, endpoint: str) -> int:
-    """How many VMs are at an endpoint."""
+    """Return how many VMs are at an endpoint."""
     return await session.scalar(select(func.count()).select_from(VmRow).where(VmRow.endpoint == endpoint)) or 0
 
 
 async def turning(session: AsyncSession, endpoints: Collection[str]) -> list[VmRow]:
-    """Those of the VMs at these endpoints that are to be started or stopped, by name."""
+    """Return the VMs at these endpoints that are to be started or stopped, by name."""
     query = select(VmRow).where(VmRow.endpoint.in_(endpoints), VmRow.condition.in_((STARTING, STOPPING)))
     return list(await session.scalars(query.order_by(VmRow.name)))
 
@@ -109,7 +111,7 @@ async def page(
     device: str | None = None,
     condition: str | None = None,
 ) -> list[VmRow]:
-    """Up to `limit` VMs whose names sort after `after`."""
+    """Return up to `limit` VMs whose names sort after `after`."""
     query = select(VmRow).where(VmRow.name > after).order_by(VmRow.name).limit(limit)
     if cloudlet is not None:
         query = query.where(VmRow.endpoint.in_(select(EndpointRow.name).where(EndpointRow.cloudlet == cloudlet)))
@@ -120,13 +122,13 @@ async def page(
 
 
 async def with_mac(session: AsyncSession, macs: Collection[str]) -> VmRow | None:
-    """A VM that has one of these MACs. Looks at all there are: asked when one is added."""
+    """Return a VM that has one of these MACs. Reads all VMs, as it is only called when one is added."""
     has = [VmRow.machine["macs"][nic].as_string().in_(macs) for nic in (0, 1)]
     row: VmRow | None = await session.scalar(select(VmRow).where(or_(*has)).order_by(VmRow.name).limit(1))
     return row
 
 
 async def moves(session: AsyncSession, names: Collection[str]) -> dict[str, str]:
-    """The moves that are under way, by VM."""
+    """Return the moves that are under way, by VM."""
     rows = await session.execute(select(MoveRow.live, MoveRow.name).where(MoveRow.live.in_(names)))
     return {vm: move for vm, move in rows if vm is not None}

@@ -1,1 +1,1 @@
-"""Certificates of cloudlets: issued, revoked, and asked for on each connection (docs/operate/identity.md)."""
+"""Certificates of cloudlets: issued, revoked, and checked on each connection (docs/operate/identity.md)."""

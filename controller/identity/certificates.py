@@ -1,4 +1,4 @@
-"""Certificates: issued to enrolled agents, and revoked with all that a cloudlet's agent has."""
+"""Certificates: issued to enrolled agents, and revoked together with the credential of their cloudlet."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -30,19 +30,19 @@ from controller.wire.certificates import Certified
 log = logging.getLogger(__name__)
 
 RENEWAL = "certificate"
-"""What the audit log calls it."""
+"""The name of this act in the audit log."""
 
 DAY, MONTH = timedelta(days=1), timedelta(days=30)
 
 AGAIN = timedelta(minutes=10)
-"""For so long after the first certificate an agent that lacks it may ask again."""
+"""How long after its first certificate an agent that did not receive it may ask again."""
 
 MOST_GOOD = 16
-"""Certificates that a cloudlet may have at a time. Agents need two; who asks for more is not well."""
+"""Most good certificates of one cloudlet at a time. Agents need two; an agent that asks for more is faulty."""
 
 
 class Certificates:
-    """`authority` is None where no certificates are issued; `lifetime` is what each is good for."""
+    """`authority` is None where no certificates are issued; `lifetime` is how long each certificate is good."""
 
     def __init__(
         self, database: Database, authority: Authority | None, lifetime: timedelta, changes: Changes, wakeup: Wakeup
@@ -53,16 +53,18 @@ class Certificates:
 
     @property
     def issuer(self) -> str | None:
-        """The key that certificates are signed with now, as they are listed; None where none are issued."""
+        """The digest of the key that signs certificates now, as certificates on record name it; None where none are
+        issued."""
         return issuer_key(self.authority.chain) if self.authority else None
 
     async def sign(self, csr: str, cloudlet: str, vtep: str) -> Issued | None:
-        """A certificate that is not on record yet; None where none are issued. Raises Refused and AuthorityAway."""
+        """Return a new certificate, not yet on record; None where none are issued. Raises Refused and AuthorityAway."""
         check(csr, cloudlet)
         return await self.authority.issue(csr, cloudlet, vtep, self.lifetime) if self.authority else None
 
     async def record(self, session: AsyncSession, cloudlet: str, issued: Issued) -> Certified:
-        """Writes down what was signed; only then may the agent have it."""
+        """Put an issued certificate on record, and return it as the agent gets it. An agent gets no certificate that is
+        not on record."""
         assert self.authority is not None
         table.add(session, cloudlet, issued, issuer_of(issued.certificate, self.authority.authorities))
         text = f"a certificate was issued to {cloudlet}, good until {issued.not_after:%Y-%m-%dT%H:%M:%SZ}"
@@ -72,8 +74,9 @@ class Certificates:
         return Certified(certificate=issued.certificate, chain=self.authority.chain)
 
     async def renew(self, cloudlet: Cloudlet, csr: str, shown: TlsPeer | None = None) -> Certified:
-        """For an agent with a credential. Over TLS (`shown`), for the key that the credential is bound to; one that is
-        not yet is bound to the key that this is for. Raises Refused and AuthorityAway."""
+        """Issue a certificate to an agent with a credential. Over TLS (`shown`), it must be for the key that the
+        credential is bound to; a credential that is not bound yet is bound to the key of this certificate. Raises
+        Refused and AuthorityAway."""
         issued = await self.sign(csr, cloudlet.name, cloudlet.vtep)
         if issued is None:
             raise missing("authority", "certificates")
@@ -82,7 +85,7 @@ class Certificates:
         if bound is not None and key != bound:
             raise invalid("csr", f"the certificate request is not for the key that {cloudlet.name} has")
         async with self._written(cloudlet.name), self._database.write() as session:
-            row = await cloudlets.get(session, cloudlet.name, lock=True)  # nobody revokes it meanwhile
+            row = await cloudlets.get(session, cloudlet.name, lock=True)  # no one can revoke it meanwhile
             if row is None or row.credential != cloudlet.credential or row.vtep != cloudlet.vtep:
                 raise conflict(f"{cloudlet.name} was changed meanwhile")
             if row.state not in (CloudletState.ACTIVE, CloudletState.DRAINING):
@@ -99,7 +102,8 @@ class Certificates:
 
     @asynccontextmanager
     async def _written(self, cloudlet: str) -> AsyncIterator[None]:
-        """What an agent renews is in the audit log once a day: they do that by themselves, all their lives."""
+        """Write an agent's renewals to the audit log only once a day, because agents renew by themselves all the
+        time."""
         who = f"agent:{cloudlet}"
         async with self._database.read() as session:
             told = await audit.since(session, who, RENEWAL, now() - DAY)
@@ -107,7 +111,8 @@ class Certificates:
             yield
 
     async def _had(self, session: AsyncSession, row: CloudletRow, cloudlet: Cloudlet) -> bool:
-        """Whether it was certified since it enrolled. Whose answer was lost may ask again, if it has the key."""
+        """Return whether the cloudlet got a certificate since it enrolled. An agent that has the key may ask again for
+        a while, in case the answer was lost."""
         before = now() - (AGAIN if cloudlet.key is not None else timedelta())
         return any(
             row.token_used_at is None or had.not_after > row.token_used_at
@@ -116,8 +121,8 @@ class Certificates:
         )
 
     async def revoke(self, serial: str, reason: Reason) -> CertificateRow:
-        """Who has this certificate's key has its cloudlet's credential as well: both end, with every other certificate
-        of the cloudlet, and its agent's session. Raises Refused."""
+        """Revoke a certificate. The owner of its key has the cloudlet's credential as well, so the credential, every
+        other certificate of the cloudlet and the agent's session end too. Raises Refused."""
         name = (await self.get(serial)).cloudlet
 
         async def guard(session: AsyncSession) -> None:
@@ -136,7 +141,7 @@ class Certificates:
         return await self.get(serial)
 
     async def get(self, serial: str) -> CertificateRow:
-        """Raises Refused if there is none."""
+        """Return a certificate by its serial number. Raises Refused if there is none."""
         async with self._database.read() as session:
             row = await table.get(session, serial)
         if row is None:
@@ -144,7 +149,7 @@ class Certificates:
         return row
 
     def remind(self, event_log: EventLog) -> None:
-        """Notes, once a day in its last month, that the authority has to be renewed."""
+        """Note, once a day in the last month of the authority's certificate, that the authority has to be renewed."""
         at = now()
         if self.authority is None or at < self.authority.not_after - MONTH or at < self._reminded + DAY:
             return
@@ -156,7 +161,7 @@ class Certificates:
         event_log.note("authority-ends", "authority", text)
 
     async def crl(self) -> str:
-        """The revocation list as it is now. Raises Refused and AuthorityAway."""
+        """Return the revocation list as it is now. Raises Refused and AuthorityAway."""
         if self.authority is None:
             raise missing("authority", "certificates")
         async with self._database.read() as session:
@@ -165,8 +170,8 @@ class Certificates:
 
 
 async def end(session: AsyncSession, cloudlet: str, reason: Reason) -> bool:
-    """In the transaction that ends a cloudlet's credential: none of its certificates is good any more. Returns whether
-    there was any."""
+    """Revoke all certificates of a cloudlet, in the transaction that ends its credential. Returns whether there were
+    any."""
     serials = await table.revoke(session, cloudlet, reason, now())
     for serial in serials:
         text = f"a certificate of {cloudlet} was revoked: {reason}"

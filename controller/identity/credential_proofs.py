@@ -1,4 +1,5 @@
-"""Who speaks with a cloudlet's credential has to have its certificate as well; what is refused is logged and noted."""
+"""The check that a caller with a cloudlet's credential also has the cloudlet's certificate. Refusals are logged and
+noted as events."""
 
 import logging
 import time
@@ -17,24 +18,24 @@ from controller.runtime.event_log import EventLog
 log = logging.getLogger(__name__)
 
 AGAIN = 60.0
-"""Seconds in which the same refusal is noted once."""
+"""Seconds in which the same refusal is noted only once."""
 
 AGENTS = "agents"
-"""The subject of refusals of those that have not said which cloudlet they are."""
+"""The subject of refusals of callers that have not said which cloudlet they are."""
 
 MOST = 1000
-"""Refusals that are remembered for that."""
+"""Most refusals that are remembered for `AGAIN`."""
 
 
 class Refusals:
-    """Says what was refused, and to whom."""
+    """Logs refusals and notes them in the event log."""
 
     def __init__(self, event_log: EventLog) -> None:
         self._event_log = event_log
         self._noted: dict[tuple[str, str], float] = {}
 
     def note(self, subject: str, reason: str) -> None:
-        """Once in a while for each subject and reason."""
+        """Note a refusal, once in `AGAIN` seconds for each subject and reason."""
         at = time.monotonic()
         if len(self._noted) >= MOST:
             self._noted = {key: when for key, when in self._noted.items() if at - when < AGAIN}
@@ -48,14 +49,14 @@ class Refusals:
 
 
 class Proofs:
-    """Looks at what connections have shown. With `tls_only` agents are served over TLS, or not at all."""
+    """Checks the certificates that connections have shown. With `tls_only`, agents are served over TLS only."""
 
     def __init__(self, database: Database, refusals: Refusals, *, tls_only: bool) -> None:
         self._database, self.refusals, self.tls_only = database, refusals, tls_only
 
     async def reason(self, cloudlet: Cloudlet, shown: TlsPeer | None) -> str | None:
-        """Why the credential of a cloudlet does not count on this connection (None: one without TLS); None if it does.
-        Raises Unavailable."""
+        """Return why the credential of a cloudlet does not count on this connection, None if it does. `shown` is None
+        without TLS. Raises Unavailable."""
         peer = shown.peer if shown is not None else None
         why = credential_proofs.lacking(cloudlet, peer, tls=shown is not None, tls_only=self.tls_only)
         if why is None and shown is not None and (shown.cleared is None or shown.cleared <= now()):
@@ -66,8 +67,8 @@ class Proofs:
         return why
 
     async def _look(self, cloudlet: Cloudlet, shown: TlsPeer, peer: Peer) -> str | None:
-        """By the record of what was issued. A connection lives on over its certificate's end if the cloudlet has got
-        another one by then."""
+        """Check a certificate against the record of issued ones. A connection may outlive its certificate if the
+        cloudlet has got another one in time."""
         at = now()
         if shown.cleared is None and (why := credential_proofs.expired(peer, at)):
             return why
@@ -77,7 +78,7 @@ class Proofs:
                 ends = [good.not_after for good in await table.good(session, cloudlet.name, at)]
         except Unavailable:
             if shown.cleared is None and cloudlet.key is not None:
-                return None  # what is revoked has another key, or took the credential with it
+                return None  # a revoked certificate has another key, or its credential has ended too
             raise
         if shown.cleared is not None:
             if not ends:

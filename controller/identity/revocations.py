@@ -1,4 +1,4 @@
-"""The revocation list, and who is trusted, as agents are sent it on the stream of their desired state."""
+"""The revocation list and the trusted authorities, as agents get them on the stream of their desired state."""
 
 import asyncio
 import time
@@ -10,18 +10,18 @@ from controller.replication.replicas import Replicas
 from controller.wire.certificates import Revocations
 
 REFRESH = 6 * 3600.0
-"""Seconds after which the list is made anew, though nothing was revoked: it may be relied on for a day."""
+"""Seconds after which the list is made anew although nothing was revoked: a list is valid for a day."""
 
 
 LOOK = 2.0
 """Seconds between two looks at the authority's directory."""
 
 PAUSE = 0.5
-"""Seconds at least between two lists."""
+"""Least seconds between two lists."""
 
 
 class RevocationList:
-    """Made once for all agents. `number` is another one whenever they should be sent it again."""
+    """The revocation list, made once for all agents. `number` changes whenever agents have to get it again."""
 
     def __init__(self, certificates: Certificates, agents: Agents, replicas: Replicas) -> None:
         self._certificates, self._agents, self._replicas = certificates, agents, replicas
@@ -34,19 +34,19 @@ class RevocationList:
 
     @property
     def number(self) -> int:
-        """Counts what has happened to it."""
+        """The number of the list, which grows each time that the list may have changed."""
         if time.monotonic() - self._made_at > REFRESH:
             self._stale()
         return self._number
 
     @property
     def authorities(self) -> str | None:
-        """Who is trusted, PEM; None where no certificates are issued."""
+        """The certificates of the trusted authorities, PEM; None where no certificates are issued."""
         authority = self._certificates.authority
         return authority.authorities if authority is not None else None
 
     async def watch(self, changed: Callable[[], Awaitable[None]]) -> None:
-        """Looks, for ever, whether the authority is another; agents are told at once."""
+        """Check again and again, until cancelled, whether the authority has changed, and tell agents at once."""
         while (authority := self._certificates.authority) is not None:
             await asyncio.sleep(LOOK)
             if await asyncio.to_thread(authority.look):
@@ -54,12 +54,12 @@ class RevocationList:
                 self._stale()
 
     def changed(self) -> None:
-        """Something was revoked here: agents are told, those of other replicas too."""
+        """Tell the agents of all replicas that a certificate was revoked here."""
         self._replicas.tell("revoked")
         self._stale()
 
     async def document(self) -> Revocations | None:
-        """The list as it is now; None where no certificates are issued. Raises Unavailable and AuthorityAway."""
+        """Return the list as it is now; None where no certificates are issued. Raises Unavailable and AuthorityAway."""
         if self._certificates.authority is None:
             return None
         async with self._turn:
@@ -71,7 +71,7 @@ class RevocationList:
         self._stale()
 
     def _stale(self) -> None:
-        """At once, if that was not just done; else a moment later: many revocations make few lists."""
+        """Have the list made anew: at once, or `PAUSE` after the last time, so that many revocations make few lists."""
         left = self._made_at + PAUSE - time.monotonic()
         if left <= 0:
             self._renew()

@@ -1,4 +1,4 @@
-"""Certificates of cloudlets: issued, proved, revoked, and shown to agents and route servers."""
+"""The service for cloudlets' certificates: issues, checks and revokes them, and informs agents and route servers."""
 
 import logging
 from datetime import timedelta
@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 
 class IdentityService(Service):
-    """`listener` serves agents over TLS, and is None where WEFT_AGENT_LISTEN is not set; `caller` judges route servers,
-    and is None without an authority. Raises BadSettings."""
+    """`listener` serves agents over TLS, and is None where WEFT_AGENT_LISTEN is not set. `caller` checks the
+    certificates of route servers, and is None without an authority. Raises BadSettings."""
 
     name: ClassVar[str] = "identity"
 
@@ -44,8 +44,8 @@ class IdentityService(Service):
             self.listener = Listener(authority, lifetime, lambda reason: refusals.note(AGENTS, reason))
 
     async def run(self) -> None:
-        """Renew what this controller shows, and look whether the authority has changed; the leader tells in time that
-        the authority ends."""
+        """Renew the certificates that this controller shows, and check whether the authority has changed. The leader
+        warns in time that the authority ends."""
         renewing = [one.run for one in (self.listener, self.caller) if one is not None]
         watching = [partial(self.revocations.watch, self._authority_changed)] if self.certificates.authority else []
         reminding = partial(sweep, [Chore(self._remind, PRUNE)])

@@ -1,4 +1,4 @@
-"""What a connection over TLS has shown: the application is told whose certificate it was made with."""
+"""The client certificate of a TLS connection, which the application finds in the ASGI scope."""
 
 import asyncio
 from dataclasses import dataclass
@@ -9,27 +9,28 @@ from controller.core.credential_proofs import Peer
 from controller.trust.x509 import Unreadable, peer
 
 TLS_PEER = "weft.shown"
-"""Key of an ASGI scope, there if the connection is over TLS."""
+"""Key of an ASGI scope, present if the connection is over TLS."""
 
 
 @dataclass
 class TlsPeer:
-    """One connection: whose certificate it was made with, None without one. `cleared` is until when that was looked up
-    to be good."""
+    """One connection. `peer` is the owner of its certificate, None without one. `cleared` is the time until which the
+    certificate is known to be good."""
 
     peer: Peer | None
     cleared: datetime | None = None
 
 
 def told(app: Any, transport: asyncio.BaseTransport) -> Any:
-    """The application of one connection, whose handshake is done, and with it the certificate verified."""
+    """Return the application of one connection, which finds the connection's certificate in its scope. The handshake is
+    done, and has verified the certificate."""
     tls = transport.get_extra_info("ssl_object")
     if tls is None:
         return app
     der = tls.getpeercert(binary_form=True)
     try:
         shown = TlsPeer(peer(der) if der else None)
-    except Unreadable:  # the controller's own, shown by somebody who should not have it
+    except Unreadable:  # the controller's own certificate, shown by a client that should not have it
         shown = TlsPeer(None)
 
     async def telling(scope: Any, receive: Any, send: Any) -> None:

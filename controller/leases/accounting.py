@@ -1,10 +1,9 @@
-"""What agents say they have leased, taken into the tables: a few statements for a whole batch.
+"""Agents' accounts of their leases, taken into the tables: a few statements for a whole batch.
 
-A pair that the agent gave to somebody whom the database knows as a device without a pair here becomes that device's;
-somebody unknown becomes a device. Where that cannot be (the device has another pair here, or the client is a VM and has
-an MD's address, because the agent could not ask), the pair goes to a device without a name: addresses stay where they
-are, and the right pair is for the next lease.
-"""
+If the agent gave a pair to a device that the database knows and that has no pair here, the pair becomes that device's;
+an unknown client becomes a device. Where this is not possible (the device has another pair here, or the client is a VM
+and has an MD's address, because the agent could not ask), the pair goes to a device without a name: addresses stay as
+they are leased, and the next lease gets the right pair."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ Identity = tuple[str | None, str | None]
 """MAC and client id."""
 
 Latest = Mapping[tuple[int, Kind], Entry]
-"""Entries by what they are about: a pair's number, and which half of it."""
+"""Entries by their subject: a pair's number, and which half of it."""
 
 Who = Mapping[Identity, tuple[ClientRow, bool]]
 """Clients that the database knows, and whether their devices are implicit."""
@@ -41,8 +40,8 @@ async def take_in(
     who: Who,
     at: datetime,
 ) -> tuple[int, list[Identity]]:
-    """Writes the entries, whose clients are in `who` as far as they are known. Gives how many leases are new, and the
-    clients about whom the agent does not know what the database does."""
+    """Write the entries; `who` has those of their clients that are known. Returns how many leases are new, and the
+    clients of which the agent knows something else than the database."""
     latest = {(entry.number, entry.kind): entry for entry in entries}
     if not latest:
         return 0, []
@@ -73,7 +72,8 @@ async def _part_strangers(
     latest: Latest,
     who: Who,
 ) -> None:
-    """A pair of which the database says that it is somebody else's: the database is an older copy."""
+    """Take pairs away from their devices if the agent has leased them to other clients: the database is an older
+    copy."""
     doubtful = {}
     for (number, kind), entry in latest.items():
         pair, found = there.get(number), who.get(identity(entry))
@@ -106,7 +106,7 @@ async def _pair(
     latest: Latest,
     who: Who,
 ) -> None:
-    """Rows for the pairs that have none, and for their devices."""
+    """Add rows for the pairs that have none, and for their devices."""
     missing = sorted({number for (number, _), entry in latest.items() if number not in there and entry.left})
     if not missing:
         return
@@ -171,7 +171,7 @@ async def _lease(
             continue
         address, was = str(plan.pair(number)[kind == "vm"]), kind in held.get(pair.id, {})
         if pair.device is None:
-            if entry.left:  # given before the agent was told that the pair is a static host's
+            if entry.left:  # leased before the agent knew of the static host
                 text = f"{address} at {endpoint} is in a static host's pair, and the agent has leased it"
                 happened.append(("lease-clash", endpoint, text, {"address": address, "mac": entry.mac}))
             continue
@@ -194,22 +194,22 @@ async def _lease(
 
 
 def _agrees(pair: PairRow | None, entry: Entry, who: Who) -> bool:
-    """Whether what an agent is not sure of can be so: nobody has the pair, or this device."""
+    """Return whether an entry that the agent is not sure of can be true: the pair is free, or it is this device's."""
     found = who.get(identity(entry))
     return pair is None or (found is not None and found[0].device == pair.device)
 
 
 def identity(entry: Entry) -> Identity:
-    """As what a client is known."""
+    """Return how the client of an entry is known."""
     return entry.mac, entry.client_id
 
 
 def _first(latest: Latest, number: int) -> Entry:
-    """What tells whose a pair is: its MD, if it is leased."""
+    """Return the entry that tells whose a pair is: that of its MD, if it is leased."""
     md = latest.get((number, "md"))
     return md if md is not None and md.left else latest.get((number, "vm")) or latest[number, "md"]
 
 
 def _name(entry: Entry) -> str:
-    """The name of a device that nobody registered."""
+    """Return the name of a device that nobody registered."""
     return "dev-" + re.sub("[^0-9a-f]", "", entry.mac or entry.client_id or "")[:40]

@@ -1,4 +1,4 @@
-"""Machines in two cloudlets that were copied with their client id: found in the leases, and told once."""
+"""Machines in two cloudlets that were copied with their client id: found in the leases, and reported once."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -13,11 +13,11 @@ from controller.db.leases import LeaseRow
 from controller.runtime.event_log import EventLog
 
 MOST = 1000
-"""Pairs of leases that are looked at."""
+"""Most pairs of leases that are looked at."""
 
 
 class ClonedClients:
-    """`lease_seconds` gives the lease time of an endpoint. A leader that has just become one tells all of them anew."""
+    """`lease_seconds` returns the lease time of an endpoint. A new leader reports all copied machines again."""
 
     def __init__(
         self, database: Database, intent: Callable[[], Intent], lease_seconds: Callable[[str], int], event_log: EventLog
@@ -26,7 +26,7 @@ class ClonedClients:
         self._told: set[tuple[str, str, str, str, str]] = set()
 
     async def found(self) -> list[Clones]:
-        """Return those of now."""
+        """Return the copied machines that there are now."""
         at, known = now(), self._intent().endpoints
         async with self._database.read() as session:
             rows = await leases.with_one_client_id(session, at, MOST)
@@ -39,7 +39,8 @@ class ClonedClients:
         return Use(row.client_id or "", row.mac or "", row.endpoint, cloudlet, row.granted_at, latest)
 
     async def tell(self) -> None:
-        """The leader's, now and then: an event for each that was not there the last time."""
+        """Note an event for each copied machine that was not found the last time. Only the leader does this, now and
+        then."""
         found = await self.found()
         for one in found:
             if one.key not in self._told:

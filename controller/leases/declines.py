@@ -1,8 +1,8 @@
-"""Takes in what agents tell of clients that found their address in use.
+"""Takes in agents' reports of clients that found their address in use.
 
-An address that somebody unknown uses is like that of a static host, but for an end: nobody gets its pair before, the
-controller says so to whoever asks (`weft address statics`), and an operator can free it sooner.
-"""
+An address that an unknown machine uses is kept like that of a static host, for a limited time. Until that time ends,
+its pair is not leased, the controller shows it to users (`weft address statics`), and an operator can free it
+sooner."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -22,8 +22,8 @@ from controller.wire.delegations import Declined
 async def take_in(
     session: AsyncSession, endpoint: str, plan: AddressPlan, declined: Iterable[Declined], at: datetime
 ) -> None:
-    """Ends the leases, and keeps the pairs from everybody for as long as the agent does. Repeating it changes nothing.
-    Raises Refused for a pair that the LAN does not have."""
+    """End the leases, and keep the pairs free for as long as the agent does. Repeating it changes nothing. Raises
+    Refused for a pair that the LAN does not have."""
     for each in declined:
         try:
             address = str(plan.pair(each.number)[each.kind == "vm"])
@@ -54,7 +54,7 @@ async def take_in(
 
 
 async def _take(session: AsyncSession, pair: PairRow | None, declined: Declined, at: datetime) -> str | None:
-    """Ends the lease that was declined and, where the whole pair is nobody's now, takes it from its device. Gives the
+    """End the lease that was declined and, if the whole pair must stay free, take it from its device. Returns the
     device's name."""
     if pair is None:
         return None

@@ -1,8 +1,7 @@
 """Delegations: agents give out addresses by themselves, from ranges that are theirs alone, and account for them here.
 
-One exchange is one transaction. What an agent says about pairs of its own is true, whatever the database has: it has
-promised them to its clients already. The database has the last word on names.
-"""
+One exchange is one transaction. An agent's account of its own pairs is true, whatever the database has, because the
+agent has already promised them to its clients. For names, the database decides."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -25,7 +24,7 @@ from controller.wire.delegations import Client, Exchange, Exchanged, Known
 
 
 class Delegations:
-    """Exchanges with agents, and the rest that lost ranges are given. `intent` gives endpoints and policy."""
+    """Exchanges with agents, and the time for which lost ranges rest. `intent` returns endpoints and policy."""
 
     def __init__(
         self,
@@ -40,8 +39,8 @@ class Delegations:
         self._ticked = clock()
 
     async def exchange(self, endpoint: Endpoint, request: Exchange) -> tuple[Exchanged, int]:
-        """Takes an agent's account in and answers it; gives the answer and how many leases are new. Raises Refused
-        for an exchange that has been overtaken by a later one."""
+        """Take in an agent's account and answer it; return the answer and how many leases are new. Raises Refused for
+        an exchange that a later one has overtaken."""
         answer, fresh = await self._database.transact(lambda session: self._exchange(session, endpoint, request))
         if not (answer.anew or answer.resync or request.more):
             self._leases.hear(endpoint.name)
@@ -50,11 +49,11 @@ class Delegations:
         return answer, fresh
 
     def begin(self) -> None:
-        """From now on it is this replica that lets time pass."""
+        """Measure the time of resting ranges on this replica from now on."""
         self._ticked = self._clock()
 
     async def rest(self) -> None:
-        """Lets time pass for ranges at rest, and takes back those that have rested."""
+        """Let the measured time pass for ranges at rest, and take back those that have rested."""
         before, self._ticked = self._ticked, self._clock()
         async with self._database.read() as session:
             if not await delegations.resting(session):
@@ -105,13 +104,13 @@ class Delegations:
                 await blocks.claim(session, endpoint.name, claimed, row.epoch)
                 there = await pairs.numbered(session, endpoint.name, await pairs.taken(session, endpoint.name, claimed))
                 known |= {pair.device for pair in there.values() if pair.device}
-            if given := mine - set(request.blocks) - set(request.give_back):  # it has not heard of them
+            if given := mine - set(request.blocks) - set(request.give_back):  # the agent has not heard of them
                 there = await pairs.numbered(session, endpoint.name, await pairs.taken(session, endpoint.name, given))
                 known |= {pair.device for pair in there.values() if pair.device}
         asked = [(client.mac, client.client_id) for client in request.ask]
         who = await devices.known(session, {*map(accounting.identity, request.entries), *asked})
         told = endpoint.name, ranges.plan, row.epoch, request.entries
-        # First: a device that has given a pair up has been leased another one since.
+        # First, because the device of a declined pair may have leased another one since.
         await declines.take_in(session, endpoint.name, ranges.plan, request.declined, at)
         fresh, misnamed = await accounting.take_in(session, *told, who, at)
         forgotten = await self._forget(session, row, request.forget, at) if request.forget else []
@@ -122,7 +121,7 @@ class Delegations:
         if request.want > len(given):
             found, of = await self._delegate(session, ranges, row, request.want - len(given))
             given, known = given | found, known | of
-        if misnamed:  # by now they may be somebody else
+        if misnamed:  # their devices may have changed above
             who = {**who, **await devices.known(session, misnamed)}
         known |= {who[client][0].device for client in [*asked, *misnamed] if client in who}
         return answer.model_copy(
@@ -137,8 +136,8 @@ class Delegations:
     async def _delegate(
         self, session: AsyncSession, ranges: Ranges, row: DelegationRow, want: int
     ) -> tuple[set[int], set[str]]:
-        """Blocks that were nobody's and, where these do not suffice, own ones with what is in them. Gives them and the
-        devices that have pairs there."""
+        """Delegate blocks without owner and, if these do not suffice, the controller's own with the pairs in them.
+        Returns the blocks and the devices that have pairs there."""
         free: list[int] = []
         start = 0
         while len(free) < want and (found := await blocks.nobodys(session, row.endpoint, ranges.shared, want, start)):
@@ -157,7 +156,8 @@ class Delegations:
     async def _forget(
         self, session: AsyncSession, row: DelegationRow, numbers: Iterable[int], at: datetime
     ) -> list[int]:
-        """Takes pairs from their devices, unless one has a lease that the agent does not know of."""
+        """Take pairs from their devices, unless one has a lease that the agent does not know of. Returns those that are
+        free."""
         there = await pairs.numbered(session, row.endpoint, set(numbers))
         taken = await pairs.take_idle(session, [pair.id for pair in there.values()], at, pairs.lent_to(row.epoch))
         gone = {n: pair for n, pair in there.items() if pair.id in taken}
@@ -174,8 +174,8 @@ class Delegations:
         *,
         whole: bool,
     ) -> list[Known]:
-        """What the agent is to know of these devices; it may lease from the pairs that they have here. `whole`: it has
-        told of all its leases."""
+        """Return the agent's view of these devices, and lend it the pairs that they have here. `whole`: the agent has
+        told all its leases."""
         here = await pairs.of_devices(session, row.endpoint, names)
         if whole:
             await self._part(session, ranges, row, here, at)
@@ -207,7 +207,7 @@ class Delegations:
     async def _part(
         self, session: AsyncSession, ranges: Ranges, row: DelegationRow, here: dict[str, PairRow], at: datetime
     ) -> None:
-        """A device for which another pair has been reserved than it had keeps the old one no longer than its leases."""
+        """Take the old pair from each device for which another pair is now reserved, unless the old one has leases."""
         others = {n: pair for n, pair in here.items() if ranges.reserved.get(n, pair.number) != pair.number}
         if not others:
             return
@@ -222,7 +222,7 @@ class Delegations:
     async def _keep_reservations(
         self, session: AsyncSession, ranges: Ranges, row: DelegationRow, names: set[str], here: dict[str, PairRow]
     ) -> None:
-        """A device with a reservation gets its pair as soon as anybody asks for it."""
+        """Give each device with a reservation its reserved pair, unless the pair is taken."""
         wanted = {name: ranges.reserved[name] for name in names if name in ranges.reserved}
         if not wanted:
             return

@@ -1,4 +1,4 @@
-"""Devices: who goes by which MAC and client id is settled here, whether they were registered or came and asked."""
+"""Devices: decides which device has a MAC or client id, whether it was registered or only asked for an address."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -10,8 +10,9 @@ from controller.db import devices, pairs, sightings
 async def know(
     session: AsyncSession, device: str, kind: Kind, mac: str | None, client_id: str | None, prefix: str = ""
 ) -> None:
-    """Says how a device's MD or VM is known to DHCP. Whoever came and asked under that name was it: the device takes
-    its pairs over, and its place. Raises Refused, the field with `prefix`, if it is another registered device's."""
+    """Record how a device's MD or VM is known to DHCP. An implicit device with the same MAC or client id is the same
+    device: its pairs and its place go to this one. Raises Refused, the field with `prefix`, if another registered
+    device has it."""
     while clash := await devices.clashing(session, mac, client_id):
         field, other = clash
         row = await devices.get(session, other)

@@ -1,4 +1,4 @@
-"""Leases: the address plan's answers, kept. Each call is one transaction; uniqueness is the database's."""
+"""Leases: the answers of the address plan, on record. Each call is one transaction; the database keeps pairs unique."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -24,12 +24,12 @@ from controller.runtime.wakeup import Wakeup
 T = TypeVar("T")
 
 LOOK = 64
-"""How many blocks are looked into at once for a free pair."""
+"""Blocks that are searched at once for a free pair."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """Who asks: a device's MD or VM, and how it is known on the wire."""
+    """The client that asks: a device's MD or VM, and how it is known on the wire."""
 
     device: str
     kind: Kind
@@ -39,8 +39,8 @@ class Client:
 
 
 class Leases:
-    """Grants, renews and takes back. `intent` gives the endpoints as they are now. `tell` says to other replicas which
-    endpoint's agent has told all that it holds."""
+    """Grants, renews and ends leases. `intent` returns the endpoints as they are now. `tell` tells other replicas which
+    endpoint's agent has told all its leases."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class Leases:
     ) -> None:
         self._database, self._intent, self._wakeup, self._tell = database, intent, wakeup, tell
         self.heard: set[str] = set()
-        """The endpoints whose agents have told this controller, or another replica, all that they hold."""
+        """The endpoints whose agents have told this controller, or another replica, all their leases."""
 
     def hear(self, endpoint: str) -> None:
-        """The endpoint's agent has told all that it holds."""
+        """Record that the endpoint's agent has told all its leases."""
         if endpoint not in self.heard:
             self.heard.add(endpoint)
             self._tell(endpoint)
@@ -62,9 +62,9 @@ class Leases:
     async def ask(
         self, endpoint: str, mac: str | None, client_id: str | None, hostname: str | None
     ) -> tuple[LeaseRow, bool]:
-        """Grants or renews for whoever goes by this MAC or client id; somebody unknown becomes a device of its own.
-        Returns the lease and whether it is new. Only an agent of a former release asks: if the endpoint is delegated,
-        that is over."""
+        """Grant or renew a lease for the client with this MAC or client id; an unknown client becomes a device of its
+        own. Returns the lease and whether it is new. Only agents of a former release ask, so a delegation of the
+        endpoint ends."""
 
         async def work(session: AsyncSession) -> tuple[LeaseRow, bool]:
             await delegations.rest(session, endpoint, now())
@@ -77,7 +77,7 @@ class Leases:
         return await self._granted(work)
 
     async def grant(self, endpoint: str, device: str, kind: Kind) -> tuple[LeaseRow, bool]:
-        """Grants or renews for a device by its name."""
+        """Grant or renew a lease for a device by its name."""
 
         async def work(session: AsyncSession) -> tuple[LeaseRow, bool]:
             if await devices.get(session, device) is None:
@@ -89,7 +89,7 @@ class Leases:
         return await self._granted(work)
 
     async def renew(self, number: int, check: Callable[[LeaseRow], None]) -> LeaseRow:
-        """Starts the lease time anew."""
+        """Start the lease time anew."""
 
         async def work(session: AsyncSession) -> LeaseRow:
             lease = await self._held(session, number)
@@ -99,7 +99,7 @@ class Leases:
         return await self._database.transact(work)
 
     async def release(self, number: int, check: Callable[[LeaseRow], None]) -> None:
-        """Ends a lease. The pair stays the device's until somebody needs it."""
+        """End a lease. The pair stays the device's until another device needs it."""
 
         async def work(session: AsyncSession) -> None:
             lease = await self._held(session, number)
@@ -110,7 +110,7 @@ class Leases:
         self._wakeup.ring()
 
     async def give_back(self, endpoint: str, address: str, mac: str, client_id: str | None) -> None:
-        """Ends the lease on an address if it is held by who says so; else there is nothing to do (RFC 2131, 4.3.4)."""
+        """End the lease on an address if this client holds it; otherwise do nothing (RFC 2131, 4.3.4)."""
 
         async def work(session: AsyncSession) -> bool:
             lease = await leases.at_address(session, endpoint, address)
@@ -124,7 +124,7 @@ class Leases:
             self._wakeup.ring()
 
     async def sweep(self) -> int:
-        """Removes leases whose time is over; returns how many."""
+        """Remove leases whose time is over; return how many."""
         async with self._database.read() as session:
             if not await leases.any_expired(session, now()):
                 return 0
@@ -177,8 +177,8 @@ class Leases:
         return lease, True
 
     async def pair(self, session: AsyncSession, endpoint: str, device: str, at: datetime) -> PairRow:
-        """The pair a device has at an endpoint; a new one if it has none. It stays the device's as long as the
-        transaction lasts. Raises Refused when none is left."""
+        """Return the pair that a device has at an endpoint, a new one if it has none. No other transaction takes the
+        pair before this one ends. Raises Refused when no pair is left."""
         ranges = self._ranges(self._endpoint(endpoint))
         found = await pairs.of(session, endpoint, device)
         if found is None:
@@ -223,7 +223,7 @@ class Leases:
         return await pairs.give(session, endpoint, device, number)
 
     async def _free_number(self, session: AsyncSession, ranges: Ranges, endpoint: str, start: int) -> int | None:
-        """A pair that nobody has: of the controller's own blocks or, from block `start` on, of those without owner."""
+        """Return a free pair: of the controller's own blocks or, from block `start` on, of those without owner."""
         own = await pairs.rooms(session, endpoint, LOOK)
         taken = await pairs.taken(session, endpoint, own)
         for block in own:
@@ -237,7 +237,7 @@ class Leases:
         return None
 
     def seconds(self, endpoint: Endpoint) -> int:
-        """The lease time of an endpoint."""
+        """Return the lease time of an endpoint in seconds."""
         return self._ranges(endpoint).lease_seconds
 
     def _ranges(self, endpoint: Endpoint) -> Ranges:

@@ -1,4 +1,4 @@
-"""Reservations: a pair of a LAN is kept for a device that is about to come, as it is when its VM is to move."""
+"""Reservations: a pair of a LAN is kept for a device that is about to arrive, for example because its VM is to move."""
 
 from datetime import timedelta
 
@@ -15,14 +15,14 @@ from controller.runtime.wakeup import Wakeup
 
 
 class Reservations:
-    """Made and given up; the pair is found as for a lease (`leases`)."""
+    """Makes and ends reservations; `leases` finds the pair as it does for a lease."""
 
     def __init__(self, database: Database, leases: Leases, wakeup: Wakeup) -> None:
         self._database, self._leases, self._wakeup = database, leases, wakeup
 
     async def make(self, endpoint: str, device: str, seconds: int) -> PairRow:
-        """Keeps the device's pair at a LAN, its old one if it had one, for so long from now on. Repeating it only moves
-        the end, and never to an earlier moment. Raises Refused."""
+        """Keep the device's pair at a LAN, its old one if it had one, for so many seconds from now on. Repeating it
+        only moves the end, and never to an earlier time. Raises Refused."""
 
         async def work(session: AsyncSession) -> PairRow:
             if await devices.get(session, device) is None:
@@ -44,7 +44,7 @@ class Reservations:
         return pair
 
     async def give_up(self, number: int) -> None:
-        """Ends a reservation; leases on the pair go on. Raises Refused."""
+        """End a reservation; leases on the pair go on. Raises Refused."""
         async with self._database.write() as session:
             pair = await pairs.reserved(session, number, now())
             if pair is None:

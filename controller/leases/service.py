@@ -1,4 +1,4 @@
-"""The address plan's leases, and all that keeps addresses: delegations, reservations, static hosts."""
+"""The service for addresses: leases, delegations, reservations, static hosts and usage."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,11 +17,11 @@ from controller.runtime.runtime import Runtime
 from controller.runtime.service import Service, forever
 
 HEARD = "heard"
-"""What replicas call the endpoints whose agents have told all that they hold."""
+"""The replicas' message about endpoints whose agents have told all their leases."""
 
 
 class LeasesService(Service):
-    """`intent` gives the region as it is now."""
+    """`intent` returns the intent of the region as it is now."""
 
     name: ClassVar[str] = "leases"
 
@@ -38,11 +38,12 @@ class LeasesService(Service):
         replicas.hear[HELLO] = lambda who, words: replicas.tell(HEARD, self.leases.heard)
 
     def seconds(self, endpoint: str) -> int:
-        """How long a lease of an endpoint is good for."""
+        """Return the lease time of an endpoint in seconds."""
         return self.leases.seconds(self._intent().endpoints[endpoint])
 
     async def run(self) -> None:
-        """The leader ends what is over, counts addresses, and tells of cloned clients."""
+        """Run the leader's work: end leases and rests whose time is over, count addresses, and report cloned
+        clients."""
         await forever(partial(self._leadership.lead, self._lead))
 
     async def _lead(self) -> None:

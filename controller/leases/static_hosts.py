@@ -1,4 +1,4 @@
-"""Static hosts, taken over and given up: one transaction each, and pairs unique by constraint."""
+"""Static hosts: taken over and given up in one transaction each; constraints keep their pairs unique."""
 
 from collections.abc import Callable, Sequence
 from ipaddress import ip_address
@@ -23,7 +23,7 @@ from controller.runtime.wakeup import Wakeup
 
 
 class NotTaken(Exception):  # noqa: N818 - an answer
-    """Hosts that cannot be taken over, each with its reason; none of the others was."""
+    """Hosts cannot be taken over, each with its reason; no host of the request was."""
 
     def __init__(self, complaints: list[Complaint]) -> None:
         super().__init__(f"{len(complaints)} hosts cannot be taken over; none was")
@@ -31,13 +31,13 @@ class NotTaken(Exception):  # noqa: N818 - an answer
 
 
 class StaticHosts:
-    """`intent` gives the LANs as they are now."""
+    """`intent` returns the LANs as they are now."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent], wakeup: Wakeup) -> None:
         self._database, self._intent, self._wakeup = database, intent, wakeup
 
     async def take_over(self, endpoint: str, hosts: Sequence[Static]) -> int:
-        """Adds hosts to those of a LAN, all or none; returns how many were new. Raises Refused and NotTaken."""
+        """Add hosts to those of a LAN, all or none; return how many were new. Raises Refused and NotTaken."""
         if endpoint not in self._intent().endpoints:
             raise missing("endpoint", endpoint, self._intent().endpoints)
         plan = self._intent().endpoints[endpoint].plan
@@ -82,7 +82,7 @@ class StaticHosts:
         await table.add(session, endpoint, rows)
 
     async def sweep(self) -> None:
-        """Gives addresses free again that clients found in use a while ago."""
+        """Free the addresses that clients found in use, when their time is over."""
         async with self._database.read() as session:
             if not await table.over(session, now()):
                 return
@@ -98,7 +98,7 @@ class StaticHosts:
         await self._database.transact(work)
 
     async def give_up(self, endpoint: str, name: str) -> None:
-        """Forgets a host: its address can be given out again. Raises Refused."""
+        """Forget a host, so that its address can be given out again. Raises Refused."""
         async with self._database.write() as session:
             row = await table.get(session, endpoint, name)
             if row is None:
@@ -110,7 +110,7 @@ class StaticHosts:
 
 
 async def _in_use(session: AsyncSession, pair: PairRow) -> str | None:
-    """Why a device's pair cannot be taken from it now."""
+    """Return why a device's pair cannot be taken from it now, None if it can."""
     at = now()
     if held := await leases.live_of(session, pair.id, at):
         return f"{held.address} is leased to {held.device} until {held.expires_at:%Y-%m-%dT%H:%M:%SZ}"

@@ -23,7 +23,7 @@ class Suspicions:
         self._told: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def raise_(self, sighting: Sighting, lease: Lease) -> None:
-        """Somebody else's MAC has the address of this lease."""
+        """Report that another machine's MAC uses the address of this lease."""
         key, at = (sighting.endpoint, sighting.address), self._clock()
         if self._told.get(key, -QUIET) + QUIET > at:
             return

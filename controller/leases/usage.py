@@ -1,4 +1,4 @@
-"""Takes stock of every LAN's pairs from time to time, and says when one is filling."""
+"""Counts every LAN's pairs at regular intervals, and reports LANs that are filling."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -21,18 +21,18 @@ from controller.db.engine import Database
 log = logging.getLogger(__name__)
 
 EVERY = timedelta(minutes=15)
-"""Between two looks: a peak that is shorter may go unseen."""
+"""Time between two counts: a peak that is shorter may be missed."""
 
 BATCH = 100
-"""LANs in one transaction."""
+"""Most LANs in one transaction."""
 
 TURN = 0.5
-"""Seconds that one turn may take, but for its last transaction: what is left waits for the next turn."""
+"""Seconds that one turn may take, apart from its last transaction; the rest waits for the next turn."""
 
 
 @dataclass(frozen=True)
 class Stock:
-    """One LAN: how full it is, how full it was, and when it will be."""
+    """One LAN: its present usage, its past peaks, and the forecast of its usage."""
 
     endpoint: str
     usage: Usage
@@ -41,7 +41,7 @@ class Stock:
 
 
 class Stocks:
-    """Usage of the region's LANs; `intent` gives them as they are now."""
+    """Usage of the region's LANs; `intent` returns them as they are now."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent]) -> None:
         self._database, self._intent = database, intent
@@ -49,15 +49,15 @@ class Stocks:
         self._left: list[str] = []
 
     async def of(self, endpoints: Iterable[str]) -> list[Stock]:
-        """The stock of these LANs, in their order; those that are gone are left out."""
+        """Return the stock of these LANs, in their order; those that are gone are left out."""
         intent, at = self._intent(), now()
         names = [name for name in endpoints if name in intent.endpoints]
         async with self._database.read() as session:
             return await _stocks(session, intent, names, at)
 
     async def take(self) -> None:
-        """Notes the day's peaks, if it is time, and tells of LANs that are filling, or no longer. In a large region it
-        goes on where it left off: everybody else would wait for all of it."""
+        """Note the day's peaks, if it is time, and report LANs that begin to fill or no longer do. In a large region
+        the next turn continues, so that other work does not wait for all of it."""
         at, began = now(), monotonic()
         if not self._left:
             if self._looked is not None and at - self._looked < EVERY:
@@ -72,7 +72,7 @@ class Stocks:
                 return
 
     async def _take(self, session: AsyncSession, names: list[str], at: datetime) -> None:
-        """Some LANs at a time: whoever else writes waits for no more than that."""
+        """Count some LANs in one transaction, so that other writers wait for no more than that."""
         names = await endpoints.there(session, names)
         leased = await table.leased(session, at, names)
         await table.note(session, at.date(), {name: leased.get(name, 0) for name in names})

@@ -1,1 +1,1 @@
-"""VMs and their moves: sightings of devices, decisions to follow them, and moves from step to step."""
+"""VMs and their moves: sightings of devices, decisions to follow them, and the steps of each move."""

@@ -1,10 +1,9 @@
-"""Announce permits: what VMs, moves and leases change is taken over into the intent, which tells route servers.
+"""Announce permits: changes by VMs, moves and leases are taken over into the intent, which goes to route servers.
 
-A transaction that changes a permit notes it (`controller.db.announce_permits`), and waits for nothing. The leader makes
-one change of all that is noted, so that neither a route server that is away nor a controller that dies in between holds
-up a move, or leaves a permit behind. A move that has brought both ends into one pool is noted before anything is made
-ready at the destination; its end takes the other end's permit away.
-"""
+A transaction that changes a permit notes it (`controller.db.announce_permits`), and does not wait. The leader makes one
+change of all notes, so that a route server that is away or a controller that dies does not delay a move, or leave a
+permit behind. A move that has brought both ends into one pool is noted before anything is prepared at the destination;
+its end removes the permit of the other end."""
 
 import logging
 from ipaddress import ip_address
@@ -24,18 +23,18 @@ from controller.db.pairs import PairRow
 log = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""VMs whose announce permits go into one change."""
+"""Most VMs whose announce permits go into one change."""
 
 
 class AnnouncePermits:
-    """`settle` on the leader."""
+    """Only the leader calls `settle`."""
 
     def __init__(self, database: Database, changes: Changes) -> None:
         self._database, self._changes = database, changes
 
     async def settle(self) -> bool:
-        """Takes over what is noted, up to so many VMs; says whether to go on at once. While a change is on trial there
-        can be no other: it stays noted."""
+        """Take over the notes of `AT_ONCE` VMs at most; return whether to continue at once. While a change is on trial,
+        no other change is possible, and the notes stay."""
         if not await self._any():
             return False
         try:
@@ -82,7 +81,7 @@ async def _permit(session: AsyncSession, intent: Intent, name: str) -> AnnounceP
 
 
 async def _both(session: AsyncSession, intent: Intent, device: str, address: str) -> list[str]:
-    """An address of a device's VM, in both families."""
+    """Return an address of a device's VM, in both families."""
     known = {address: None}
     for pair in await pairs_with(session, intent, device, address):
         lan = intent.endpoints[pair.endpoint]
@@ -91,7 +90,7 @@ async def _both(session: AsyncSession, intent: Intent, device: str, address: str
 
 
 async def pairs_with(session: AsyncSession, intent: Intent, device: str, address: str) -> list[PairRow]:
-    """The pairs of a device that have an address which it or its VM has."""
+    """Return the pairs of a device that have an address which the device or its VM has."""
     found = []
     for pair in await pairs.of_device(session, device):
         lan = intent.endpoints.get(pair.endpoint)

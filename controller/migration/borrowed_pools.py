@@ -1,4 +1,4 @@
-"""Pools that an endpoint has joined for a VM's sake: which one it was, and who needs it by now."""
+"""Pools that an endpoint has joined for a VM: which pool it was, and which VMs need it now."""
 
 from ipaddress import ip_address
 
@@ -11,8 +11,8 @@ from controller.db.vms import VmRow
 
 
 async def borrowed(session: AsyncSession, vm: VmRow) -> str | None:
-    """The pool that the VM's endpoint joined for the move that brought it there. None if there is none, or the
-    membership is another one by now: somebody wanted it for its own sake."""
+    """Return the pool that the VM's endpoint joined for the move that brought the VM there. None if there is none, or
+    if the endpoint has joined the pool anew since, for another reason."""
     for row in await moves.page(session, None, 1, vm=vm.name, states=(Phase.DONE,)):
         saga = row.kept
         if saga.pool is not None and saga.plan.destination.endpoint == vm.endpoint:
@@ -22,8 +22,8 @@ async def borrowed(session: AsyncSession, vm: VmRow) -> str | None:
 
 
 async def needed(session: AsyncSession, intent: Intent, vcp: str, endpoint: str, left: Saga) -> str | None:
-    """Why VMs still need an endpoint, which one has `left`, in a pool: one is there, is on its way there, or is known
-    by an address of its LAN."""
+    """Return why VMs still need an endpoint in a pool after the move `left`: one is there, is on its way there, or is
+    known by an address of its LAN. None if no VM needs it."""
     pool = intent.vcps.get(vcp)
     if pool is None or endpoint not in pool.members:
         return "it is no member any more"

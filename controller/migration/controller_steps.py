@@ -1,5 +1,5 @@
-"""What the controller itself has to do for a move: each in one transaction with the move's own step, so that it is done
-once, whenever the controller dies."""
+"""The controller's own steps of a move. Each is one transaction together with the move's transition, so that it is done
+once, even if the controller dies."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -22,15 +22,15 @@ from controller.migration.borrowed_pools import needed
 from controller.migration.transitions import take
 
 KEPT = timedelta(hours=1)
-"""How long the pair at the destination is kept, and that of the old address: by then their leases hold."""
+"""How long the pair at the destination and that of the old address are kept; after this time their leases hold them."""
 
 
 class Stale(Exception):  # noqa: N818 - an answer
-    """The move does not want that any more."""
+    """The move does not want this step any more."""
 
 
 class ControllerSteps:
-    """One for all moves."""
+    """The controller's steps of all moves."""
 
     def __init__(self, database: Database, changes: Changes, leases: Leases) -> None:
         self._database, self._changes, self._leases = database, changes, leases
@@ -43,7 +43,8 @@ class ControllerSteps:
         }
 
     async def run(self, saga: Saga) -> None:
-        """Does what the move wants of the controller now. What is refused is the move's answer."""
+        """Do the step that the move wants of the controller now. If it is refused, the refusal goes to the move as the
+        answer."""
         task = saga.task("controller")
         if task is None:
             return
@@ -117,8 +118,8 @@ class ControllerSteps:
         await self._changes.make(edit, f"{there} left {vcp}", also)
 
     async def _return(self, saga: Saga, task: Task) -> None:
-        """The place that the VM has left leaves the pool that it had joined for the VM's sake, unless somebody else
-        needs it by now."""
+        """Remove the endpoint that the VM has left from the pool that it had joined for the VM, unless another VM needs
+        it now."""
         vcp, here, intent = saga.plan.borrowed or "", saga.plan.source.endpoint, self._changes.intent
         async with self._database.read() as session:
             why = await needed(session, intent, vcp, here, saga)
@@ -150,7 +151,7 @@ class ControllerSteps:
             md, vm = (str(a) for a in self._changes.intent.endpoints[pair.endpoint].plan.pair(pair.number))
             text = f"pair {pair.number} of {pair.endpoint} is reserved for {plan.device}, for {plan.move}"
             await events.add(session, "pair-reserved", plan.device, text, endpoint=pair.endpoint)
-            if vm == plan.old:  # it has kept this address elsewhere, and comes back with it
+            if vm == plan.old:  # the VM has kept this address elsewhere, and comes back with it
                 did = Did(task.number, "done", f"{vm} is the VM's already, {md} the device's")
             else:
                 known: dict[str, Any] = {"held": until.isoformat()} | ({"pair": pair.id} if fresh else {})
@@ -171,7 +172,7 @@ class ControllerSteps:
 
 
 async def hold(session: AsyncSession, intent: Intent, device: str, address: str, until: datetime) -> None:
-    """Nobody else gets the pair of an address that the device or its VM has."""
+    """Keep the pair of an address, which the device or its VM has, for this device until then."""
     for pair in await pairs_with(session, intent, device, address):
         if pair.held_until is None or pair.held_until < until:
             pair.held_until = until

@@ -24,7 +24,8 @@ from controller.migration.moves import Moves
 
 @dataclass
 class Begun:
-    """The moves in their order, VMs that were on their way already, and those that cannot go anywhere, with why."""
+    """The moves in their order, VMs that were on their way already, and VMs that cannot go anywhere, with the
+    reason."""
 
     moves: list[MoveRow] = field(default_factory=list)
     moving: list[str] = field(default_factory=list)
@@ -32,13 +33,13 @@ class Begun:
 
 
 class Evacuations:
-    """Decides from what the database knows of neighbours, bandwidths and devices."""
+    """Plans evacuations from the records of neighbours, bandwidths and devices in the database."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent], moves: Moves) -> None:
         self._database, self._intent, self._moves = database, intent, moves
 
     async def begin(self, cloudlet: str) -> Begun:
-        """Starts the moves. Raises Refused."""
+        """Start the moves. Raises Refused."""
         intent, begun = self._intent(), Begun()
         if cloudlet not in intent.cloudlets:
             raise missing("cloudlet", cloudlet, intent.cloudlets)
@@ -66,7 +67,7 @@ class Evacuations:
 def _decide(
     intent: Intent, rows: list[VmRow], links: dict[str, Link], seen: dict[str, str], stranded: dict[str, str]
 ) -> Drain:
-    """Adds those that cannot go anywhere to `stranded`, with why."""
+    """Return the plan, and add the VMs that cannot go anywhere to `stranded`, with the reason."""
     targets = {lan.name: link for name, link in links.items() for lan in intent.endpoints_of.get(name, ())}
     leavers = []
     for row in rows:
@@ -84,7 +85,7 @@ def _decide(
 
 
 def _obstacle(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow) -> str | None:
-    """Why the VM may not go there."""
+    """Return why the VM may not go there, None if it may."""
     ends = (MoveEnd(e.cloudlet, e.name, intent.cloudlets[e.cloudlet].vtep) for e in (here, there))
     source, destination = ends
     try:
@@ -95,7 +96,7 @@ def _obstacle(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow) -> st
 
 
 async def _links(session: AsyncSession, intent: Intent, cloudlet: str) -> dict[str, Link]:
-    """The possible neighbours of a cloudlet."""
+    """Return the possible neighbours of a cloudlet."""
     query = select(NeighbourRow.neighbour, NeighbourRow.median_ms).where(
         NeighbourRow.cloudlet == cloudlet, NeighbourRow.possible, NeighbourRow.fresh_until > now()
     )
@@ -108,6 +109,6 @@ async def _links(session: AsyncSession, intent: Intent, cloudlet: str) -> dict[s
 
 
 async def _seen(session: AsyncSession, devices: list[str]) -> dict[str, str]:
-    """Where devices are taken to be."""
+    """Return the endpoints where devices are taken to be."""
     query = select(SightingRow.device, SightingRow.endpoint).where(SightingRow.device.in_(devices))
     return {device: endpoint for device, endpoint in await session.execute(query) if endpoint is not None}

@@ -1,4 +1,4 @@
-"""Deciding: a device is taken to be somewhere else, and its VM follows it, or does not (Teka, section V)."""
+"""Decisions: a device is taken to be somewhere else, and its VM follows it or does not (Teka, section V)."""
 
 import asyncio
 import logging
@@ -31,25 +31,26 @@ LOOK = 20.0
 """Seconds between two looks for VMs that are away from their devices."""
 
 AGAIN = timedelta(minutes=5)
-"""After a move was begun and the VM is not there, nor on its way, another one is not begun before."""
+"""Time after the begin of a move before another one is begun, if the VM has not arrived and is not on its way."""
 
 
 class Start(Protocol):
-    """Begins a move of a VM to an endpoint, which came of a decision. Raises Refused."""
+    """Begins a move of a VM to an endpoint, as the result of a decision. Raises Refused."""
 
     def __call__(self, vm: str, endpoint: str, *, asked_by: str, reason: str, decision: int) -> Awaitable[object]: ...
 
 
 class FollowDevice:
-    """`intent` gives the region as it is now, `start` begins moves."""
+    """`intent` returns the intent of the region as it is now, `start` begins moves."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent], start: Start, wakeup: Wakeup) -> None:
         self._database, self._intent, self._start, self._wakeup = database, intent, start, wakeup
 
     async def seen(self, device: str, endpoint: str) -> DecisionRow | None:
-        """The device is taken to be at an endpoint: its VM moves there if it should. Gives the decision, None if there
-        is nothing to decide: it has no VM, or one that is there already, is not running, is on its way, or has been
-        moved elsewhere because somebody asked for it after that. A new leader tells that of every device."""
+        """Decide whether the VM of a device follows it to the endpoint where the device is taken to be, and begin the
+        move if so. Returns the decision, None if there is nothing to decide: the device has no VM, or the VM is there
+        already, does not run, is on its way, or was moved elsewhere afterwards on a user's request. A new leader calls
+        this for every device."""
         intent = self._intent()
         async with self._database.write() as session:
             vm = await self._concerned(session, intent, device, endpoint)
@@ -62,17 +63,17 @@ class FollowDevice:
         return row
 
     async def watch(self) -> None:
-        """The leader's, until cancelled: decides again on VMs that are not where their devices are. What stood in the
-        way may have passed, a move may have come to nothing, and a device may have walked on in the middle of one."""
+        """Decide again on VMs that are away from their devices, until cancelled. Only the leader does this. An obstacle
+        may have gone, a move may have failed, or a device may have moved on during a move."""
         while True:
             await asyncio.sleep(LOOK)
             try:
                 await self.look()
-            except Exception:  # whatever is wrong with the database now, it may be well the next time
+            except Exception:  # the next look may succeed
                 log.exception("VMs that are away from their devices")
 
     async def look(self) -> None:
-        """Decides again where there is a reason to."""
+        """Decide again on each VM whose decision may be another one now."""
         async with self._database.read() as session:
             apart = await decisions.apart(session)
         for device, endpoint, before in apart:
@@ -80,7 +81,7 @@ class FollowDevice:
                 await self.seen(device, endpoint)
 
     async def _changed(self, device: str, endpoint: str, before: DecisionRow | None) -> bool:
-        """Whether something else would be decided now. What has been tried is not tried again at once."""
+        """Return whether the decision would be another one now. A move that was tried is not tried again at once."""
         if before is None or before.course == Course.MOVE:
             return before is None or now() - before.at >= AGAIN
         async with self._database.read() as session:
@@ -119,8 +120,8 @@ class FollowDevice:
 async def consider(
     session: AsyncSession, intent: Intent, vm: VmRow, endpoint: str
 ) -> tuple[Estimate, Prospect, Verdict]:
-    """What a move of the VM to an endpoint would take, what is decided on, and the decision; nothing is done. Raises
-    Refused."""
+    """Return the estimate of a move of the VM to an endpoint, the facts to decide on, and the decision, without acting
+    on it. Raises Refused."""
     between = link(intent, vm, endpoint)
     relation, found = await predict(session, vm, between, intent.policy.migration.downtime_ms, now())
     given = prospect(relation, found, intent.cloudlets[between[1]].speaks)
@@ -132,8 +133,8 @@ async def consider(
 async def note(
     session: AsyncSession, intent: Intent, vm: VmRow, endpoint: str, move: str, decision: int | None = None
 ) -> None:
-    """Says which move came of a decision. Of a move that somebody asked for, what is predicted is kept, too, so that it
-    can be compared with what it takes."""
+    """Record which move came of a decision. For a move that a user asked for, record the prediction as well, to compare
+    it with the result."""
     if decision is not None:
         await decisions.carried_out(session, decision, move)
         return

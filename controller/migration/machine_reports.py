@@ -1,4 +1,4 @@
-"""What agents say of VMs: which were started or stopped, and how all their machines are."""
+"""Agents' reports on VMs: which were started or stopped, and the condition of all their machines."""
 
 from datetime import datetime, timedelta
 
@@ -14,18 +14,18 @@ from controller.wire.machines import NICS, MachineState
 from controller.wire.moves import MoveReport, Progress
 
 NEWS = timedelta(seconds=10)
-"""How old `seen_at` may get before it is written again although nothing has changed."""
+"""Age of `seen_at` at which it is written again although nothing has changed."""
 
 
 async def turning(session: AsyncSession, intent: Intent, cloudlet: str) -> list[VmRow]:
-    """The VMs that this cloudlet's agent is to start or stop. `revision` grows with every time that somebody asks."""
+    """Return the VMs that this cloudlet's agent must start or stop. `revision` grows with every request."""
     return await table.turning(session, [lan.name for lan in intent.endpoints_of.get(cloudlet, ())])
 
 
 async def turned(session: AsyncSession, progress: Progress) -> None:
-    """What an agent says of a start or a stop that was asked for at that revision. It tries again what has failed, and
-    gives up what was refused. That a VM runs is seen of the machine itself; that it has stopped is said here, as the
-    machine may not have been there yet when it was to be stopped."""
+    """Take in an agent's report on the start or stop that was requested at that revision. An agent tries again what has
+    failed, and gives up what was refused. The machine's own state tells that a VM runs. This report tells that it has
+    stopped, because the machine may not have existed yet when it was to be stopped."""
     row, act = await table.get(session, progress.move, lock=True), progress.act
     asked = STARTING if act == "start" else STOPPING
     if row is None or row.condition != asked or row.revision != progress.number:
@@ -44,9 +44,9 @@ async def turned(session: AsyncSession, progress: Progress) -> None:
 
 
 async def heard(session: AsyncSession, intent: Intent, report: MoveReport) -> None:
-    """Takes to the record what a cloudlet's agent says of all its machines. Those of which it does not speak are gone,
-    unless their driver has not listed any yet. What it says of VMs that are elsewhere counts for nothing: a move leaves
-    traces behind, and has them cleared up."""
+    """Record an agent's report on all machines of its cloudlet. Machines that the report leaves out are gone, unless
+    their driver has not listed any yet. Reports on VMs that are elsewhere are ignored: a move leaves remains behind and
+    has them removed."""
     cloudlet, source = report.cloudlet, of_cloudlet(report.cloudlet)
     if report.platforms is not None:
         await platforms.tell(session, cloudlet, report.platforms)
@@ -73,9 +73,9 @@ async def heard(session: AsyncSession, intent: Intent, report: MoveReport) -> No
 def _see(row: VmRow, state: MachineState | None, at: datetime) -> None:
     condition = "gone" if state is None else state.condition
     if row.condition == STARTING and condition != "running":
-        return  # not yet
+        return  # it has not started yet
     if row.condition == STOPPING:
-        return  # its agent says when it has
+        return  # its agent reports when it has stopped
     changed = row.condition != condition
     if condition not in IDLE:
         row.ended = None
@@ -90,15 +90,15 @@ def _see(row: VmRow, state: MachineState | None, at: datetime) -> None:
 
 
 def _why(state: MachineState | None) -> str:
-    """For what reason a VM does not run that nobody has stopped."""
+    """Return the reason for which a VM does not run although nobody has stopped it."""
     if state is None or state.condition == "gone":
         return "its hypervisor does not know it any more"
     return state.detail or "its hypervisor does not say why"
 
 
 async def _settle(session: AsyncSession, row: VmRow, state: MachineState | None, at: datetime) -> None:
-    """What a move says of itself while it is under way: the vNIC that serves, and the address it has. The other vNIC's
-    is not what the VM is known by: a move that could not end with it has kept the old one."""
+    """Record the serving vNIC and its address for a VM that is not being moved; a move records them itself. The other
+    vNIC's address does not count: a move that could not end with it has kept the old one."""
     if state is None or state.condition != "running":
         return
     before, row.serving = row.serving, state.serving or row.serving

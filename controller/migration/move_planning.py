@@ -1,4 +1,4 @@
-"""What is planned when somebody asks for a move."""
+"""The plan of a move, made when the move is requested."""
 
 import secrets
 
@@ -19,7 +19,8 @@ from controller.wire.moves import Tuning
 async def planned(
     session: AsyncSession, intent: Intent, vm: VmRow, endpoint: str, *, keep: bool, linger: float | None
 ) -> Plan:
-    """The plan of a move of the VM, which is locked, to an endpoint. Raises Refused if it cannot be now."""
+    """Return the plan of a move of the VM, which is locked, to an endpoint. Raises Refused if it is not possible
+    now."""
     others = await moves.of_vm(session, vm.name)
     for other in others:
         if other.live is not None:
@@ -61,7 +62,7 @@ async def planned(
 
 
 def owed_by(row: MoveRow) -> set[str]:
-    """The cloudlets that have still something to do for a move, once it is over."""
+    """Return the cloudlets that still have work to do for a move after its end."""
     return {row.source if task.side == "source" else row.destination for task in row.kept.tasks}
 
 

@@ -1,5 +1,5 @@
-"""The leader's part in moves: the clock, whose turn it is, the controller's own steps, and announce permits. Each round
-looks at what is in the database, so that it does not matter which replica did the one before."""
+"""The leader's part in moves: the clock, the order in which moves begin, the controller's own steps, and announce
+permits. Each round reads the database, so it does not matter which replica did the round before."""
 
 import asyncio
 import logging
@@ -29,23 +29,23 @@ from controller.migration.moves import Moves
 log = logging.getLogger(__name__)
 
 LOOK = 5.0
-"""Seconds after which the leader looks though nothing seems to have happened."""
+"""Seconds after which the leader looks at the moves even if nothing seems to have happened."""
 
 REMEMBERED = timedelta(days=90)
-"""How long moves are."""
+"""Time for which moves are kept."""
 
 AT_ONCE = 1000
 
 
 class MoveScheduler:
-    """`run` on the leader; `hold` and `prune` now and then."""
+    """The leader runs `run` all the time, and `hold` and `prune` now and then."""
 
     def __init__(self, database: Database, changes: Changes, leases: Leases, moves: Moves) -> None:
         self._database, self._changes, self._moves = database, changes, moves
         self._steps, self._permits = ControllerSteps(database, changes, leases), AnnouncePermits(database, changes)
 
     async def run(self) -> None:
-        """The leader's rounds: works until cancelled."""
+        """Run the scheduler until cancelled. Only the leader does this."""
         await self._insist(self._resume)
         while True:
             self._moves.work.clear()
@@ -57,7 +57,7 @@ class MoveScheduler:
     async def _insist(self, work: Callable[[], Awaitable[float]]) -> float:
         try:
             return await work()
-        except Exception:  # whatever is wrong with the database now, it may be well the next time
+        except Exception:  # the next attempt may succeed
             log.exception("moves")
             return 1.0
 
@@ -69,7 +69,7 @@ class MoveScheduler:
         return 0.0
 
     async def _round(self) -> float:
-        """Looks at every move; returns in how many seconds the next one is due."""
+        """Look at every move; return in how many seconds the next one is due."""
         async with self._database.read() as session:
             rows = await table.under_way(session)
         for name in self._admitted(rows):
@@ -104,7 +104,7 @@ class MoveScheduler:
             return Journey(row.name, row.source, row.destination, held)
 
         waiting = [journey(row) for row in rows if row.state == Phase.WAITING]
-        # What lingers copies nothing.
+        # A move whose old address lingers copies nothing.
         moving = [journey(row) for row in rows if row.state in (Phase.MOVING, Phase.UNDOING) and row.step != Step.LEAVE]
         return admitted(waiting, moving, rules.moves_per_link, rules.moves_per_cloudlet)
 
@@ -117,7 +117,7 @@ class MoveScheduler:
         return [side for side, name in ends if name not in there]
 
     async def hold(self) -> None:
-        """Nobody else gets an address that a VM has kept, though it has gone to another LAN."""
+        """Keep the addresses that VMs have kept in other LANs from all other devices."""
         intent, after = self._changes.intent, ""
         while True:
             async with self._database.read() as session:
@@ -131,12 +131,12 @@ class MoveScheduler:
             after = rows[-1].name
 
     async def prune(self) -> None:
-        """Forgets old moves that do not stand."""
+        """Delete old moves that do not stand (`controller.db.requested_moves`)."""
         async with self._database.write() as session:
             await table.prune(session, now() - REMEMBERED, standing().correlate(MoveRow))
 
 
 def _away(intent: Intent, row: VmRow) -> bool:
-    """Whether the VM is known by an address of another LAN than the one where it is."""
+    """Return whether the VM is known by an address of another LAN than the one where it is."""
     lan = intent.endpoints.get(row.endpoint)
     return lan is not None and row.address is not None and ip_address(row.address) not in lan.plan.network

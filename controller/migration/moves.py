@@ -1,8 +1,7 @@
-"""Moves of VMs: asked for, ordered from the agents, and led to their end, whoever dies when.
+"""Moves of VMs: requested, ordered from the agents, and led to their end, whichever agent or replica dies.
 
-Any replica takes in what agents report, and sends them their orders: all of that is in the database. The leader
-does the rest (`controller.migration.move_scheduler`).
-"""
+Any replica takes in agents' reports and sends agents their orders, because all of that is in the database. The leader
+does the rest (`controller.migration.move_scheduler`)."""
 
 import asyncio
 import logging
@@ -46,11 +45,11 @@ log = logging.getLogger(__name__)
 KIND = "moves"
 
 BEGINNING = ("switchover", "activate")
-"""Orders that are begun only if they are still there."""
+"""Acts that an agent begins only if their order still exists."""
 
 
 class Moves:
-    """`start`, `cancel`, `finish`, `report`, `orders`: on any replica."""
+    """Any replica may call `start`, `cancel`, `finish`, `report` and `orders`."""
 
     def __init__(
         self, database: Database, changes: Changes, agents: Agents, replicas: Replicas, wakeup: Wakeup
@@ -58,7 +57,7 @@ class Moves:
         self._database, self._changes, self._agents = database, changes, agents
         self._replicas, self._wakeup = replicas, wakeup
         self.work = asyncio.Event()
-        """Set when the leader should look."""
+        """Set when the leader should look at the moves."""
         replicas.hear[KIND] = lambda who, words: self._turned(words)
         replicas.look.append(self._look)
 
@@ -73,9 +72,9 @@ class Moves:
         reason: str = "",
         decision: int | None = None,
     ) -> MoveRow:
-        """Asks for a move of a VM to an endpoint; it waits for its turn. `keep`: with its address. `linger`: seconds
-        that the old address lives on, else what the policy says. `decision` is the one that it came of; without one,
-        what is predicted of it is kept all the same. Raises Refused."""
+        """Request a move of a VM to an endpoint; it waits for its turn. `keep`: the VM keeps its address. `linger`:
+        seconds that the old address lives on, None for the policy's value. `decision` is the decision that led to the
+        move; without one, the prediction is recorded all the same. Raises Refused."""
 
         async def work(session: AsyncSession) -> MoveRow:
             machine = await vms.get(session, vm, lock=True)
@@ -103,7 +102,7 @@ class Moves:
         return row
 
     async def cancel(self, name: str, why: str = "it was cancelled") -> MoveRow:
-        """Ends a move as if it had never been asked for. Raises Refused once the VM is on its way over."""
+        """End a move as if it had never been requested. Raises Refused if it is over, or has reached the switchover."""
         async with self._database.write() as session:
             row = await moves.get(session, name, lock=True)
             if row is None:
@@ -118,7 +117,7 @@ class Moves:
         return row
 
     async def finish(self, name: str, why: str = "nobody waits for it") -> MoveRow:
-        """The VM's old address goes now, whatever hangs on it. Raises Refused unless it lingers."""
+        """End the VM's old address now, even if connections still use it. Raises Refused unless it lingers."""
         async with self._database.write() as session:
             row = await moves.get(session, name, lock=True)
             if row is None:
@@ -130,9 +129,9 @@ class Moves:
         return row
 
     async def seen(self, device: str, endpoint: str) -> None:
-        """The device was seen at a LAN: a move to another one that is not past its switchover is given up, and in one
-        whose old address lingers that goes, unless the device was there already when it was asked for. A new leader
-        tells that of every device."""
+        """Take in that the device was seen at a LAN. A move to another LAN that is not past its switchover is given up.
+        A lingering old address ends. Neither happens if the device was there already when the move was requested. A new
+        leader calls this for every device."""
         async with self._database.write() as session:
             row = await moves.of_device(session, device)
             if row is None or (row := await moves.get(session, row.name, lock=True)) is None:
@@ -144,7 +143,7 @@ class Moves:
         self._after(row)
 
     async def orders(self, cloudlet: str) -> Orders:
-        """All that a cloudlet is to bring about now."""
+        """Return all that a cloudlet's agent must do now."""
         async with self._database.read() as session:
             rows = await moves.at(session, cloudlet)
             turning = await machines.turning(session, self._changes.intent, cloudlet)
@@ -155,8 +154,8 @@ class Moves:
         return Orders(cloudlet=cloudlet, orders=list(understood(found, told)))
 
     async def report(self, cloudlet: str, report: MoveReport) -> None:
-        """Takes in what an agent says; returns when it is committed. Raises Refused if an order that is to begin is not
-        there any more; all else is taken in."""
+        """Take in an agent's report; return when it is committed. Raises Refused if the agent is about to begin an
+        order that no longer exists; the rest of the report is taken in all the same."""
         stale: list[Progress] = []
         touched: list[MoveRow] = []
 
@@ -183,13 +182,13 @@ class Moves:
         await self._database.transact(work)
         self._after(*touched)
         if report.platforms is not None:
-            self._turned([cloudlet])  # it may understand what it did not, or give machines a CPU that it could not
+            self._turned([cloudlet])  # it may now understand more orders, or give machines more CPUs
         for progress in stale:
             text = f"order {progress.number} of {progress.move}, {progress.act}, is not there any more"
             raise conflict(text, "progress")
 
     async def happen(self, name: str, event: Event) -> None:
-        """Takes an event in."""
+        """Take in an event of a move."""
         async with self._database.write() as session:
             row = await moves.get(session, name, lock=True)
             if row is None:
@@ -205,16 +204,16 @@ class Moves:
         await self._replicas.say(session, KIND, [row.source, row.destination])
 
     def announce(self, cloudlet: str) -> None:
-        """The orders of a cloudlet may be others now, for another reason than a move."""
+        """Tell a cloudlet's agent that its orders may have changed, for another reason than a move."""
         self._agents.order(cloudlet)
         self._replicas.tell(KIND, [cloudlet])
 
     def _after(self, *rows: MoveRow) -> None:
-        """What was written down is committed."""
+        """Wake the agents of these moves after the transaction is committed."""
         self.turned_at(*(name for row in rows for name in (row.source, row.destination)))
 
     def turned_at(self, *cloudlets: str) -> None:
-        """Something is ordered otherwise there, and that is committed."""
+        """Wake the agents of these cloudlets, whose orders have changed in a committed transaction."""
         self._turned(cloudlets)
         self._wakeup.ring()
 
@@ -224,7 +223,7 @@ class Moves:
         self.work.set()
 
     async def _look(self) -> None:
-        """After a time in which nothing was heard."""
+        """Wake all agents and the leader, after a time in which messages may have been missed."""
         self._agents.order_all()
         self.work.set()
 

@@ -1,5 +1,5 @@
-"""Predictions: what is on record of a VM, a link and past moves is gathered for `core.estimates`; and what became of a
-move is put on record for the next one."""
+"""Predictions: gathers the records of a VM, a link and past moves for `core.estimates`, and records the result of a
+move for the next prediction."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -23,14 +23,14 @@ from controller.wire.moves import Figures
 from controller.wire.platforms import differences
 
 TRANSFERS = ("disk", "memory", "switchover")
-"""Acts in which state goes over the link."""
+"""Acts that send state over the link."""
 
 PAUSES = ("switchover", "activate")
 """Acts in which the VM is paused."""
 
 
 def link(intent: Intent, vm: VmRow, endpoint: str) -> tuple[str, str]:
-    """The cloudlets between which a move of the VM to an endpoint goes. Raises Refused if it goes nowhere."""
+    """Return the cloudlets between which a move of the VM to an endpoint goes. Raises Refused if they are the same."""
     if endpoint not in intent.endpoints:
         raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
     source, destination = intent.endpoints[vm.endpoint].cloudlet, intent.endpoints[endpoint].cloudlet
@@ -42,7 +42,7 @@ def link(intent: Intent, vm: VmRow, endpoint: str) -> tuple[str, str]:
 async def predict(
     session: AsyncSession, vm: VmRow, between: tuple[str, str], downtime_ms: float, at: datetime
 ) -> tuple[Relation, Estimate]:
-    """What the one cloudlet is to the other by the neighbour database, and what a move of the VM between them takes."""
+    """Return the relation between the two cloudlets in the neighbour database, and the estimate of a move of the VM."""
     there, back = between, (between[1], between[0])
     measured = await neighbours.between(session, *between)
     machine = vm.made_of
@@ -64,8 +64,9 @@ async def predict(
 
 
 async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> list[str]:
-    """Why the VM would not be the same at the other end, by what both agents have told of their hypervisors. Empty if
-    nothing keeps it, or one of them has told nothing; but a CPU that is settled is given by an agent that says so."""
+    """Return why the VM would not be the same at the other end, from both agents' reports on their hypervisors. Empty
+    if nothing speaks against the move, or if one agent has reported nothing; but a settled CPU needs an agent that
+    reports it."""
     machine = vm.made_of
     here, there = [await platforms.of(session, name, machine.driver) for name in between]
     why = cpu_choice.refusal(machine.cpu, between[1], there) if machine.cpu is not None else None
@@ -84,8 +85,8 @@ async def learn(
     when: tuple[datetime, datetime],
     figures: Mapping[str, Figures],
 ) -> None:
-    """Puts a move that was made on record, from its beginning to its end: how long copying took, or all of it where
-    nobody measured that, and what was measured in its acts. To be called in the transaction that ends it; a second time
+    """Record a move that was made, from its beginning to its end: the time of copying, or of the whole move if that was
+    not measured, and the measurements of its acts. To be called in the transaction that ends the move; a second call
     does nothing."""
     decided = await decisions.of_move(session, move)
     said: dict[str, Any] = decided.estimate if decided is not None else {}
@@ -119,7 +120,8 @@ async def learn(
 
 
 def _ratio(machine: Machine, figures: Mapping[str, Figures], inputs: Mapping[str, Any]) -> float | None:
-    """Bytes on the wire for one of memory in use, where that is the memory that the next prediction starts from."""
+    """Return the bytes on the wire for each byte of memory in use, by the memory that the next prediction starts
+    from."""
     memory, last = figures.get("memory", Figures()), figures.get("switchover", Figures())
     if memory.wire is None:
         return None
@@ -129,14 +131,15 @@ def _ratio(machine: Machine, figures: Mapping[str, Figures], inputs: Mapping[str
 
 
 async def _during(session: AsyncSession, between: tuple[str, str], when: tuple[datetime, datetime]) -> float | None:
-    """The round trip that was measured while a move was under way; None if none was, as in most short ones."""
+    """Return the round-trip time that was measured during a move; None if there was no measurement, as in most short
+    moves."""
     rows = (await neighbours.between(session, *between)).values()
     measured = [row.median_ms for row in rows if when[0] <= row.at <= when[1] and row.median_ms is not None]
     return max(measured, default=None)
 
 
 def as_json(found: Estimate) -> dict[str, Any]:
-    """An estimate as it is kept and shown."""
+    """Return an estimate in the form that is kept and shown."""
     return asdict(found) | {"rtt_ms": found.rtt_ms}
 
 
@@ -149,7 +152,7 @@ def _relation(row: NeighbourRow | None, at: datetime) -> Relation:
 
 
 def _rtt(rows: Any, at: datetime) -> float | None:
-    """The longer of what both have measured, if it is fresh."""
+    """Return the longer of the fresh round-trip times that the two cloudlets have measured."""
     fresh = [row.median_ms for row in rows if row.fresh_until > at and row.median_ms is not None]
     return max(fresh, default=None)
 

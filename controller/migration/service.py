@@ -1,4 +1,4 @@
-"""VMs and their moves: devices that are seen elsewhere, the decision to follow them, and the moves themselves."""
+"""The service for VMs and their moves: sightings of devices, the decision to follow them, and the moves."""
 
 from functools import partial
 from typing import ClassVar
@@ -20,7 +20,7 @@ from controller.runtime.service import Service, forever
 
 
 class MigrationService(Service):
-    """Every replica takes in sightings and reports of moves; the leader decides, and has moves carried out."""
+    """Every replica takes in sightings and reports of moves; the leader decides, and carries moves out."""
 
     name: ClassVar[str] = "migration"
 
@@ -40,8 +40,8 @@ class MigrationService(Service):
         )
 
     async def device_settled(self, device: str, endpoint: str) -> None:
-        """A device is taken to be at an endpoint: a move to elsewhere is given up, and its VM follows it if it should.
-        May be called twice for one place."""
+        """Take in that a device is taken to be at an endpoint: a move to elsewhere is given up, and the VM follows if
+        it should. May be called twice for one place."""
         await self.moves.seen(device, endpoint)
         await self.follow_device.seen(device, endpoint)
 

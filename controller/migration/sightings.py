@@ -1,9 +1,8 @@
-"""Sightings on their way into the database, and what follows from them.
+"""Sightings of devices: written to the database, and acted on.
 
-Every controller takes in what agents say; the leader says when a device is taken to be elsewhere, once, in the
-transaction that writes it down, and then tells `seen`. A leader that dies in between has a successor that tells of
-every device that is not where its VM is: so `seen` may be called twice for the same place, and never not at all.
-"""
+Every controller takes in agents' reports. The leader decides when a device is taken to be elsewhere, once, in the
+transaction that records it, and then calls `seen`. If the leader dies in between, its successor calls `seen` for every
+device that is not where its VM is. So `seen` may be called twice for the same place, but is never left out."""
 
 import asyncio
 import logging
@@ -37,19 +36,19 @@ log = logging.getLogger(__name__)
 KIND = "sightings"
 
 PATIENCE = 30.0
-"""Seconds for which a sighting waits for the agent's account of the lease, which comes on its own way."""
+"""Seconds for which a sighting waits for the agent's account of the lease, which comes in another request."""
 
 AGAIN = 0.2
-"""Seconds between two looks for it."""
+"""Seconds between two checks whether it has come."""
 
 MOST_WAITING = 5000
-"""Sightings that wait at most; others are passed over: the lease will be renewed."""
+"""Most sightings that wait. Others are dropped; the renewal of the lease brings them again."""
 
 LOOK = 5.0
-"""Seconds after which the leader looks at all that is unsettled, whether or not it heard of something new."""
+"""Seconds after which the leader looks at all unsettled devices, even without news."""
 
 AT_ONCE = 200
-"""Devices that settle in one transaction."""
+"""Most devices that settle in one transaction."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A device holds a lease at `endpoint`, and had it at that time."""
+    """Evidence that a device holds a lease at `endpoint`, and had it at time `at`."""
 
     device: str
     endpoint: str
@@ -71,8 +70,8 @@ class Evidence:
 
 
 class Sightings:
-    """Takes in (`take`, `run`), on every controller, and decides (`decide`), on the leader. `seen` is told the device
-    and the endpoint. `lease_seconds` gives the lease time of an endpoint."""
+    """Takes in reports (`take`, `run`) on every controller, and decides (`decide`) on the leader. `seen` gets the
+    device and the endpoint. `lease_seconds` returns the lease time of an endpoint."""
 
     def __init__(
         self,
@@ -94,8 +93,8 @@ class Sightings:
         replicas.hear[KIND] = lambda who, words: self._news.set()
 
     async def take(self, report: SightingReport) -> None:
-        """Takes in a report of an agent about its own LANs; returns when the database has what is known to be true.
-        Raises Refused for an address that is none."""
+        """Take in a report of an agent about its own LANs; return when the sightings that are certain are in the
+        database. Raises Refused for an invalid address."""
         at = now()
         for sighting in report.sightings:
             if not _is_address(sighting.address):
@@ -107,7 +106,7 @@ class Sightings:
             self._more.set()
 
     async def run(self) -> None:
-        """Looks again at what could not be told yet, until cancelled."""
+        """Judge the waiting sightings again and again, until cancelled."""
         while True:
             await self._more.wait()
             self._more.clear()
@@ -115,7 +114,7 @@ class Sightings:
             waiting, self._waiting = self._waiting, []
             try:
                 unsure = await self._work(waiting)
-            except Exception:  # whatever is wrong with the database now, it may be well the next time
+            except Exception:  # the next attempt may succeed
                 log.exception("%d sightings", len(waiting))
                 unsure = waiting
             self._waiting = (unsure + self._waiting)[:MOST_WAITING]
@@ -123,7 +122,7 @@ class Sightings:
                 self._more.set()
 
     async def _work(self, heard: Iterable[Heard]) -> list[Heard]:
-        """Gives those that may be worth more later."""
+        """Judge sightings, and record those that count. Returns those that may count later."""
         intent, evidence, unsure = self._intent(), list[Evidence](), list[Heard]()
         witnesses = Witnesses(intent)
         ours = [one for one in heard if one.sighting.endpoint in intent.endpoints]
@@ -169,7 +168,7 @@ class Sightings:
         self._news.set()
 
     async def decide(self) -> None:
-        """The leader's: until cancelled."""
+        """Decide where devices are, until cancelled. Only the leader does this."""
         begun = False
         while True:
             wait = LOOK
@@ -180,16 +179,16 @@ class Sightings:
                     begun = True
                 wait = await self._settle()
                 await self._tell()
-            except Exception:  # whatever is wrong with the database now, it may be well the next time
+            except Exception:  # the next round may succeed
                 log.exception("where devices are")
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await self._news.wait()
             self._news.clear()
-            await asyncio.sleep(0.02)  # what comes together is looked at together
+            await asyncio.sleep(0.02)  # collects news that come together
 
     async def _settle(self) -> float:
-        """Settles whatever has stayed for long enough; gives the seconds until there may be more."""
+        """Settle the devices that have stayed for long enough; return the seconds until the next one may settle."""
         intent, at = self._intent(), now()
         seconds = intent.policy.migration.settle_seconds
         async with self._database.read() as session:
@@ -218,7 +217,7 @@ class Sightings:
         for device, endpoint in list(self._untold.items()):
             try:
                 await self.seen(device, endpoint)
-            except Exception:  # the others are told all the same, and this one again
+            except Exception:  # go on with the others, and try this one again
                 log.exception("%s is at %s", device, endpoint)
             else:
                 del self._untold[device]
@@ -228,7 +227,7 @@ _PATIENCE = timedelta(seconds=PATIENCE)
 
 
 def _after(before: dict[str, DevicePlace], evidence: Iterable[Evidence]) -> dict[str, DevicePlace]:
-    """The places that change, oldest evidence first."""
+    """Return the places that change; the oldest evidence is applied first."""
     after = dict(before)
     for one in sorted(evidence, key=lambda one: (one.at, one.endpoint)):
         after[one.device] = see(after.get(one.device), one.endpoint, one.at, one.how)

@@ -1,4 +1,4 @@
-"""Transitions of moves: what happens to one, and what that makes of its VM, in one transaction."""
+"""Transitions of moves: an event and its effect on the move and its VM, in one transaction."""
 
 from datetime import UTC, datetime
 
@@ -12,7 +12,7 @@ from controller.migration.predictions import learn
 
 
 async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime) -> bool:
-    """Takes an event in. The row is locked. Returns whether anything is ordered otherwise than before."""
+    """Take an event in; the row is locked. Returns whether the orders of the move have changed."""
     before = row.kept
     after, notes = advance(before, event, at.timestamp())
     if after == before and not notes:
@@ -50,7 +50,7 @@ async def _write_down(
 
 
 async def _settle(session: AsyncSession, saga: Saga, at: datetime) -> None:
-    """Where the VM is now, and what it is known by."""
+    """Record where the VM is now, and the address that it is known by."""
     vm = await vms.get(session, saga.plan.machine.name, lock=True)
     if vm is None:
         return
@@ -61,8 +61,8 @@ async def _settle(session: AsyncSession, saga: Saga, at: datetime) -> None:
 
 
 async def _give_up(session: AsyncSession, saga: Saga) -> None:
-    """The old address has lingered for as long as it was to, and is not the VM's any more: neither leased to it, nor
-    kept for it. Its agent does the same with its own memory, when it discards the machine."""
+    """End the VM's old address after it has lingered: its lease, and the reservation of its pair. The agent does the
+    same in its own memory when it discards the machine."""
     device, here = saga.plan.device, saga.plan.destination.endpoint
     for lease in await leases.of_vm(session, device, saga.plan.old):
         await leases.remove(session, lease)
@@ -78,7 +78,7 @@ async def _give_up(session: AsyncSession, saga: Saga) -> None:
 
 
 async def _learn(session: AsyncSession, saga: Saga, at: datetime) -> None:
-    """What the next move can be predicted from."""
+    """Record the measurements from which the next move is predicted."""
     figures = {str(step): found for step, found in saga.figures.items()}
     between = saga.plan.source.cloudlet, saga.plan.destination.cloudlet
     began = datetime.fromtimestamp(saga.began, UTC)

@@ -1,4 +1,4 @@
-"""What a VM is known by: one of a device, and one DHCP client whichever of its vNICs asks."""
+"""The identity of a VM: it is one device's, and one DHCP client, whichever of its vNICs asks."""
 
 from collections.abc import Collection
 
@@ -12,7 +12,7 @@ from controller.wire.machines import Machine, client_id
 
 
 async def check_free(session: AsyncSession, machine: Machine, device: str) -> None:
-    """Raises Refused if a VM has the name, a MAC or the device already, or there is no such device."""
+    """Raise Refused if a VM has the name, a MAC or the device already, or if there is no such device."""
     if await table.get(session, machine.name) is not None:
         raise conflict(f"there is a VM {machine.name!r} already", "name")
     owner = await devices.get(session, device, lock=True)
@@ -29,8 +29,8 @@ def _common(some: Collection[str], others: Collection[str]) -> str:
 
 
 async def register(session: AsyncSession, machine: Machine, device: str) -> None:
-    """The VM's DHCP client, under the client id that both vNICs use. One that was registered by a MAC of this machine
-    is it."""
+    """Register the VM's DHCP client, under the client id that both vNICs use. If a client was registered by a MAC of
+    this machine, it becomes this client."""
     vm, wanted = (await devices.clients(session, [device])).get((device, "vm")), client_id(machine.name)
     for mac in machine.macs:
         if vm is None or vm.mac != mac:
@@ -45,7 +45,7 @@ async def register(session: AsyncSession, machine: Machine, device: str) -> None
 
 
 async def _check_nobodys(session: AsyncSession, mac: str) -> None:
-    """Whoever only came and asked by a MAC may have been this VM."""
+    """Raise Refused if a registered device has the MAC. An implicit device may have been this VM."""
     clash = await devices.clashing(session, mac, None)
     owner = await devices.get(session, clash[1]) if clash else None
     if owner is not None and not owner.implicit:

@@ -1,4 +1,4 @@
-"""Which CPU a VM gets: what agents report is gathered for `core.cpu_choice`."""
+"""The choice of a VM's CPU: gathers agents' reports for `core.cpu_choice`."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -11,8 +11,8 @@ from controller.db.vms import VmRow
 
 
 async def check(session: AsyncSession, intent: Intent, choice: str, driver: str, endpoint: str) -> None:
-    """Raises Refused if the choice is a word misspelt, or a model that the endpoint's cloudlet cannot give guests by
-    what its agent reports. Where that reports nothing yet, the start of the VM decides."""
+    """Raise Refused if the choice is a misspelt word, or a model that the endpoint's cloudlet cannot give guests, by
+    its agent's report. If the agent has reported nothing yet, the start of the VM decides."""
     if word := meant(choice):
         raise invalid("cpu", f"{choice!r} is no CPU model: did you mean {word!r}?")
     cloudlet = intent.endpoints[endpoint].cloudlet
@@ -24,7 +24,7 @@ async def check(session: AsyncSession, intent: Intent, choice: str, driver: str,
 
 
 async def settled(session: AsyncSession, intent: Intent, vm: VmRow) -> str | None:
-    """The CPU with which a VM is started where it is; None is its driver's own. Raises Refused."""
+    """Return the CPU with which a VM is started where it is; None is its driver's own. Raises Refused."""
     here = intent.endpoints[vm.endpoint].cloudlet
     reports = await platforms.reports(session, within_reach(intent, vm.endpoint), vm.machine["driver"])
     return settle(vm.cpu_settled, vm.cpu, intent.policy.migration.cpu, here, reports)

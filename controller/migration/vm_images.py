@@ -1,4 +1,4 @@
-"""Whether a VM's images are where it is: what agents report is gathered for `core.vm_images`."""
+"""The check whether a VM's images are where the VM is: gathers agents' reports for `core.vm_images`."""
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -10,8 +10,8 @@ from controller.wire.machines import Machine
 
 
 async def check(session: AsyncSession, intent: Intent, machine: Machine, endpoint: str) -> None:
-    """Raises Refused if the endpoint's cloudlet does not have the VM's image or its disk's base, by what its agent
-    reports. Where that reports nothing yet, the start of the VM decides."""
+    """Raise Refused if the endpoint's cloudlet does not have the VM's image or its disk's base, by its agent's report.
+    If the agent has reported nothing yet, the start of the VM decides."""
     cloudlet = intent.endpoints[endpoint].cloudlet
     platform = await platforms.of(session, cloudlet, machine.driver)
     if platform is not None and (lack := lacking(machine, cloudlet, platform)) is not None:

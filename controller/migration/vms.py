@@ -21,17 +21,17 @@ from controller.wire.flavours import Flavour
 from controller.wire.machines import Machine, client_id
 
 Check = Callable[[VmRow], None]
-"""Raises if the caller does not want the change after all."""
+"""The caller's last check of the VM; raises if the caller no longer wants the change."""
 
 
 class Vms:
-    """`intent` gives the LANs as they are now."""
+    """`intent` returns the LANs as they are now."""
 
     def __init__(self, database: Database, intent: Callable[[], Intent], moves: Moves, wakeup: Wakeup) -> None:
         self._database, self._intent, self._moves, self._wakeup = database, intent, moves, wakeup
 
     async def add(self, machine: Machine, device: str, endpoint: str, cpu: str = BY_POLICY) -> None:
-        """Records a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
+        """Record a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
         the odd address above the device's. `cpu` is the choice of its CPU. Raises Refused."""
         if machine.macs[0] == machine.macs[1]:
             raise invalid("macs", f"both vNICs have {machine.macs[0]}")
@@ -59,14 +59,14 @@ class Vms:
             await self._database.transact(work)
         except IntegrityError as error:
             raise conflict("another VM or device has this name, MAC or client id") from error
-        self._moves.work.set()  # the leader permits its announcements, or ends that
+        self._moves.work.set()  # the leader updates its announce permits
         self._wakeup.ring()
 
     async def change(
         self, name: str, check: Check, amend: Callable[[Machine], Machine], cpu: str | None = None
     ) -> None:
-        """Makes another machine of a VM that does not run; with `cpu`, another choice of its CPU, which is settled when
-        it is started next. Raises Refused."""
+        """Change the machine of a VM that does not run; with `cpu`, also the choice of its CPU, which its next start
+        settles. Raises Refused."""
         async with self._database.write() as session:
             row = await _idle(session, name, check, "changed")
             row.machine = amend(row.made_of).model_dump(mode="json", exclude={"cpu"})
@@ -78,8 +78,8 @@ class Vms:
         self._wakeup.ring()
 
     async def start(self, name: str, check: Check) -> None:
-        """The agent where the VM is starts it as soon as it can; one that runs goes on. Its CPU is settled, unless an
-        earlier start has settled it. Raises Refused."""
+        """Have the agent where the VM is start it as soon as it can; a VM that runs goes on. The CPU is settled, unless
+        an earlier start has settled it. Raises Refused."""
         async with self._database.write() as session:
             row = await _there(session, name, check)
             cloudlet = self._cloudlet(row)
@@ -94,14 +94,14 @@ class Vms:
         self._wakeup.ring()
 
     async def stop(self, name: str, check: Check) -> None:
-        """The agent where the VM is shuts it down as soon as it can, and takes back a start that is still ordered. What
-        does not run stays so. There is no way back from it but to start the VM again, once it has stopped. Raises
-        Refused."""
+        """Have the agent where the VM is shut it down as soon as it can; a start that is still ordered is taken back. A
+        VM that does not run stays so. A stop cannot be taken back; once the VM has stopped, it can be started again.
+        Raises Refused."""
         async with self._database.write() as session:
             row = await _there(session, name, check, "stopped")
             cloudlet = self._cloudlet(row)
             if row.condition in (*IDLE, STOPPING):
-                row.ended = None  # so it is as somebody wants it
+                row.ended = None  # its present state is now the wanted one
                 return
             if row.condition not in ("running", "paused", "unresponsive", STARTING):
                 raise conflict(f"{name} is {row.condition} at {row.endpoint}, and cannot be stopped")
@@ -110,14 +110,15 @@ class Vms:
         self._wakeup.ring()
 
     def _cloudlet(self, row: VmRow) -> str:
-        """Where the VM is. Raises Refused if there is no agent."""
+        """Return the cloudlet where the VM is. Raises Refused if it has no agent."""
         cloudlet = self._intent().cloudlets[self._intent().endpoints[row.endpoint].cloudlet]
         if not cloudlet.speaks:
             raise conflict(f"{row.endpoint} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}")
         return cloudlet.name
 
     async def remove(self, name: str, check: Check, *, force: bool = False) -> None:
-        """Forgets a VM that does not run; by `force` one that does, which then runs on unattended. Raises Refused."""
+        """Forget a VM that does not run; with `force` also one that runs, which then runs on unattended. Raises
+        Refused."""
         async with self._database.write() as session:
             row = await (_there if force else _idle)(session, name, check, "removed")
             await devices.forget_client(session, row.device, client_id(name))
@@ -125,7 +126,7 @@ class Vms:
             await announce_permits.note(session, name)
             text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
             await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
-        self._moves.work.set()  # the leader permits its announcements, or ends that
+        self._moves.work.set()  # the leader updates its announce permits
         self._wakeup.ring()
 
 
@@ -139,14 +140,14 @@ async def _ordered(session: AsyncSession, row: VmRow, condition: str, what: str)
 
 
 async def refuse_occupied(session: AsyncSession, endpoints: Collection[str]) -> None:
-    """Raises Refused if there are VMs at any of the LANs."""
+    """Raise Refused if there are VMs at any of the LANs."""
     if rows := await table.at(session, endpoints):
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         raise conflict(f"there is the VM {rows[0].name} at {rows[0].endpoint}{more}: move or remove it first")
 
 
 async def refuse_running(session: AsyncSession, cloudlet: str, endpoints: Collection[str]) -> None:
-    """Raises Refused if VMs run, or may run, at any of a cloudlet's LANs: once they are in no pool, none can leave."""
+    """Raise Refused if VMs run, or may run, at any of a cloudlet's LANs: once these are in no pool, no VM can leave."""
     if rows := [row for row in await table.at(session, endpoints) if row.condition not in IDLE]:
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         there = f"the VM {rows[0].name} is {rows[0].condition} at {rows[0].endpoint}{more}"

@@ -1,1 +1,1 @@
-"""Replicas on one PostgreSQL: who leads, and which replica each agent is connected to (docs/operate/replicas.md)."""
+"""Replicas on one PostgreSQL: which one leads, and which one each agent is connected to (docs/operate/replicas.md)."""

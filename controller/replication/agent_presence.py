@@ -1,4 +1,5 @@
-"""Agents are connected to one replica each; the others hear of them: where each is, and what it has proved there."""
+"""The presence of agents. Each agent is connected to one replica; that replica tells the others where the agent is and
+which generation it has proved."""
 
 import asyncio
 import logging
@@ -17,11 +18,11 @@ log = logging.getLogger(__name__)
 KIND = "agents"
 
 RETRY = 1.0
-"""Seconds after which what could not be written down is tried again."""
+"""Seconds between two attempts to write news to the database."""
 
 
 class AgentPresence:
-    """Between what this replica knows of agents and the database."""
+    """Shares this replica's knowledge of agents with the other replicas, by the database."""
 
     def __init__(self, agents: Agents, replicas: Replicas, database: Database) -> None:
         self._agents, self._replicas, self._database = agents, replicas, database
@@ -29,18 +30,18 @@ class AgentPresence:
         replicas.look.append(self._look)
 
     def connected(self, cloudlet: str) -> bool:
-        """Whether its agent is connected, here or to a replica that is alive."""
+        """Return whether the cloudlet's agent is connected, here or to a replica that is alive."""
         there = self._agents.elsewhere.get(cloudlet)
         return self._agents.of(cloudlet).connected or (
             there is not None and there.replica is not None and self._replicas.alive(there.replica)
         )
 
     async def report(self, cloudlet: str) -> Report | None:
-        """What its agent reported last, wherever."""
+        """Return the last report of the cloudlet's agent, whichever replica it is connected to."""
         return (await self.reports([cloudlet])).get(cloudlet)
 
     async def reports(self, cloudlets: list[str]) -> dict[str, Report]:
-        """What agents reported last, wherever they are connected."""
+        """Return the last reports of agents, whichever replicas they are connected to."""
         here = {name: self._agents.of(name) for name in cloudlets}
         found = {name: agent.report for name, agent in here.items() if agent.report and agent.connected}
         away = [name for name in cloudlets if name not in found]
@@ -51,7 +52,7 @@ class AgentPresence:
         return {name: agent.report for name, agent in here.items() if agent.report} | found
 
     async def run(self) -> None:
-        """Writes down what is new, at once; works until cancelled."""
+        """Write news of agents to the database at once, until cancelled."""
         if self._replicas.alone:
             return await forever()
         while True:
@@ -72,11 +73,12 @@ class AgentPresence:
             place = who if sign == "+" else None
             there = self._agents.elsewhere.get(name)
             if place is None and there is not None and there.replica not in (None, who):
-                place = there.replica  # it has gone on to another replica
+                place = there.replica  # it is connected to another replica already
             self._agents.learn(name, Elsewhere(place, int(proved)))
 
     async def _look(self) -> None:
-        """After a time in which nothing was heard: who is where, and this replica's own agents, for the others."""
+        """Read where all agents are, and tell the others of this replica's own agents, after a time in which nothing
+        was heard."""
         self._agents.tell_all()
         async with self._database.write() as session:
             await table.clear(session, self._replicas.name)

@@ -1,7 +1,7 @@
 """The replica that does the background work of a region: it holds the lock, which `replicas.py` takes.
 
-A leader leads for no longer than it was promised, by a clock that also runs while the machine is suspended: one that
-has lost the database, or was asleep, has stopped by itself before the lock can be somebody else's."""
+A leader leads until its promise ends, by a clock that also runs while the machine is suspended. A leader that has lost
+the database, or was suspended, therefore stops by itself before another replica can get the lock."""
 
 import asyncio
 import math
@@ -14,12 +14,13 @@ from controller.runtime.wakeup import Wakeup
 
 
 def clock() -> float:
-    """Seconds since the machine was started, those that it slept included."""
+    """Return the seconds since the machine was started, including those in which it was suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Leadership:
-    """`alone`: there is no other replica, and this one leads always. `term` counts how often it came to lead."""
+    """Whether this replica leads. With `alone` there is no other replica, and this one always leads. `term` counts how
+    often it became the leader."""
 
     def __init__(self, *, alone: bool) -> None:
         self.term = 0
@@ -32,25 +33,25 @@ class Leadership:
         return clock() < self._until
 
     def promise(self, until: float) -> None:
-        """It leads until then, by `clock`, unless it is promised more before that."""
+        """Lead until the time `until`, by `clock`, unless a later promise extends it."""
         was, self._until = self.leading, until
         if not was:
             self.term += 1
             self._turned.ring()
 
     def resign(self) -> None:
-        """It leads no longer."""
+        """Stop leading."""
         self._until = 0.0
         self._turned.ring()
 
     async def other_than(self, led: bool) -> None:
-        """Waits until this replica leads, if it did not, or does not any more, if it did."""
+        """Wait until this replica leads, if `led` is False, or until it leads no longer, if `led` is True."""
         with self._turned.listen() as turned:
             while self.leading == led:
                 await self._next(turned)
 
     async def _next(self, turned: asyncio.Event) -> None:
-        """Waits until something is said, or a promise ends."""
+        """Wait until `promise` or `resign` is called, or the promise ends."""
         left = self._until - clock()
         with suppress(TimeoutError):
             async with asyncio.timeout(left if 0 < left < math.inf else None):
@@ -58,8 +59,8 @@ class Leadership:
         turned.clear()
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Does `work` while this replica leads, from its beginning every time that it comes to lead; it is cancelled
-        when it does not any more. Ends when it is cancelled itself, or with what `work` raises."""
+        """Run `work` while this replica leads: start it anew each time that the replica becomes the leader, and cancel
+        it when the replica leads no longer. Ends when it is cancelled itself, or with the error of `work`."""
         with self._turned.listen() as turned:
             while True:
                 if not self.leading:
@@ -75,7 +76,7 @@ class Leadership:
                     task.result()
 
     async def _while_leading(self, task: "asyncio.Future[None]", turned: asyncio.Event) -> None:
-        """Waits until this replica does not lead any more. Work that ends early is not begun again."""
+        """Wait until this replica leads no longer, or the work fails. Work that returns early is not started again."""
         watched: set[asyncio.Future[Any]] = {task}
         while self.leading:
             turned.clear()

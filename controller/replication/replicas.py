@@ -1,12 +1,13 @@
-"""This replica among those that serve the same database: keeps its line to PostgreSQL, hears and wakes the others, and
-takes the lead if nobody has it.
+"""This replica among those that serve the same database: keeps its connection to PostgreSQL, hears and wakes the other
+replicas, and takes the lead if no replica has it.
 
-Why two never lead at the same time: a promise ends LEASE after the beginning of the last check that was answered. The
-server frees the lock when the connection ends. It ends at once if the process dies, and then nobody is there to go on;
-or because this side ends it, and then it has resigned before; or, cut off from the server, no earlier than 6 s after
-the server has last heard of this side (`drivers.KEEPALIVE`), which is later than the promise ends. Should the server
-lose the lock otherwise (it crashes while its leader is cut off), two may lead for LEASE at most: so whatever the leader
-does is a transaction that may be tried twice, and route servers take no generation that is not later."""
+Why two replicas never lead at the same time: a promise ends LEASE after the beginning of the last check that was
+answered. The server frees the lock when the connection ends, and the connection ends in one of three ways. If the
+process dies, it ends at once, and nothing is left that leads. If this side ends it, this side has resigned before. If
+this side is cut off from the server, it ends no earlier than 6 s after the server has last heard of this side
+(`drivers.KEEPALIVE`), which is later than the end of the promise. If the server loses the lock in another way (it
+crashes while its leader is cut off), two replicas may lead for LEASE at most. For this case, every act of the leader is
+a transaction that may be tried twice, and route servers take only later generations."""
 
 import asyncio
 import logging
@@ -30,28 +31,28 @@ from controller.runtime.wakeup import Wakeup
 log = logging.getLogger(__name__)
 
 BEAT = 1.0
-"""Seconds between two checks of the line, and between two attempts to lead."""
+"""Seconds between two checks of the connection, and between two attempts to lead."""
 
 LEASE = 4.0
-"""Seconds that a leader leads after the beginning of its last check that was answered."""
+"""Seconds for which a leader leads, counted from the beginning of its last check that was answered."""
 
 PAUSE = 0.02
-"""Seconds in which further events join those that the others are told of."""
+"""Seconds in which further messages to the other replicas are collected."""
 
 ROOM = 7000
-"""Bytes of what is said at once: PostgreSQL takes 8,000."""
+"""Most bytes of one message: PostgreSQL takes 8,000."""
 
 BELL = "bell"
 HELLO = "hello"
-"""Said by a replica that has just begun to hear."""
+"""The message of a replica that has just begun to hear."""
 
 Hear = Callable[[str, list[str]], None]
 
 
 class Replicas:
-    """With `line` None (SQLite) there is one replica, and nothing to do. `wakeup` rings everywhere when it rings here.
-    `hear` says who is told of what is said, by whom, and the words. `look` takes over all that was missed while
-    nothing could be heard."""
+    """With `line` None (SQLite) there is one replica, and nothing to do. `wakeup` rings on all replicas when it rings
+    here. `hear` has a handler for each kind of message; it gets the sender and the words. `look` has the functions that
+    take over everything that was missed while no message could be heard."""
 
     def __init__(
         self, name: str, release: str, database: Database, line: NotifyConnection | None, wakeup: Wakeup
@@ -70,34 +71,34 @@ class Replicas:
 
     @property
     def alone(self) -> bool:
-        """Whether there can be no other."""
+        """Whether there can be no other replica."""
         return self._line is None
 
     def alive(self, name: str) -> bool:
-        """Whether a replica of that name was heard of just now."""
+        """Return whether a replica of that name was alive at the last beat."""
         return any(replica.name == name and replica.alive for replica in self.known)
 
     @property
     def leader(self) -> str | None:
-        """Who leads, as far as is known; None if nobody does."""
+        """The name of the leader, as far as it is known; None if there is no leader."""
         if self.leadership.leading:
             return self.name
         return next((r.name for r in self.known if r.leading and r.alive and r.name != self.name), None)
 
     async def owners(self, session: AsyncSession) -> set[str]:
-        """The instances that are alive."""
+        """Return the instances that are alive."""
         if self.alone:
             return {self.instance}
         return {self.instance} | {r.instance for r in await table.all_of_them(session) if r.alive}
 
     async def say(self, session: AsyncSession, kind: str, words: Iterable[str] = ()) -> None:
-        """Tells the others when the transaction is committed."""
+        """Tell the other replicas, when the transaction is committed."""
         if self._line is not None:
             for text in _texts(f"{self.name} {kind}", words):
                 await lines.say(session, text)
 
     def tell(self, kind: str, words: Iterable[str] = ()) -> None:
-        """Tells the others soon; what is not heard is not repeated."""
+        """Tell the other replicas soon; a message that is lost is not repeated."""
         if self._line is not None:
             self._telling += _texts(f"{self.name} {kind}", words)
             self._rung.set()
@@ -107,7 +108,7 @@ class Replicas:
             self.tell(BELL)
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Work until cancelled."""
         if self._line is None:
             self.settled.set()
             return await forever()
@@ -117,7 +118,7 @@ class Replicas:
                     await self._keep(self._line)
                 except (Lost, Unavailable) as error:
                     log.warning("%s: no line to PostgreSQL: %s", self.name, error)
-                except Exception:  # whatever it is, a new line may do
+                except Exception:  # a new connection may help
                     log.exception("%s: the line to PostgreSQL", self.name)
                 self._give_up(self._line)
                 self.settled.set()
@@ -154,7 +155,7 @@ class Replicas:
     async def _live(self) -> None:
         while True:
             await asyncio.sleep(BEAT)
-            with suppress(Unavailable):  # the line may stand all the same
+            with suppress(Unavailable):  # the connection to PostgreSQL may work all the same
                 await self._beat()
 
     async def _beat(self) -> None:
@@ -163,7 +164,7 @@ class Replicas:
             self.known = await table.all_of_them(session)
 
     async def _echo(self, line: NotifyConnection) -> None:
-        """Says what the others are to be told, not too often."""
+        """Send the messages for the other replicas, not too often."""
         while True:
             await self._rung.wait()
             self._rung.clear()
@@ -197,7 +198,7 @@ class Replicas:
 
 
 def _texts(beginning: str, words: Iterable[str]) -> Iterator[str]:
-    """What is to be said, in as many pieces as it takes."""
+    """Yield the text of the message, in as many pieces as it takes."""
     text = beginning
     for word in words:
         if len(text) + len(word) > ROOM:

@@ -1,4 +1,5 @@
-"""This replica among those that serve the same database, and where the region's agents are connected."""
+"""The service for replication: this replica among those that serve the same database, and where agents are
+connected."""
 
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from controller.wire.release import release
 
 
 class ReplicationService(Service):
-    """`replicas` hears and tells the others, `presence` knows the agents of all."""
+    """`replicas` exchanges messages with the other replicas; `presence` knows the agents of all replicas."""
 
     name: ClassVar[str] = "replication"
 

@@ -1,5 +1,5 @@
-"""The leader brings a route server up to date: it compares what is there document by document, not by generation alone,
-so that a database put back from a copy cannot go unnoticed (`controller.routeservers.precedence`)."""
+"""The leader's work to bring a route server up to date. It compares rule sets document by document, not by generation
+alone, so that it notices a database that was restored from a copy (`controller.routeservers.precedence`)."""
 
 import logging
 from typing import Any
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class CatchUp:
-    """`precedence` says whether a route server that is ahead of the database is right."""
+    """`precedence` decides whether a route server that is ahead of the database is right."""
 
     def __init__(
         self, server: RouteServer, precedence: Precedence, leadership: Leadership, event_log: EventLog
@@ -25,8 +25,8 @@ class CatchUp:
         self._leadership, self._event_log = leadership, event_log
 
     async def run(self) -> int:
-        """Confirm what the server has if that is the current rule set, and replace it if not; return its generation.
-        Raises Held, Unreachable, OtherGeneration, RefusedByRouteServer and Unavailable."""
+        """Confirm the server's rule set if it is the current one, and replace it if not; return its generation. Raises
+        SendingHeld, Unreachable, OtherGeneration, RefusedByRouteServer and Unavailable."""
         server = self._server
         status, found = await self._look()
         while True:
@@ -37,7 +37,7 @@ class CatchUp:
             if found != wanted:
                 await self._hold(status, found, wanted)
             if contested or ahead(found, wanted):
-                # Also what agents have may be from a time that the database knows nothing of, at the same version.
+                # Agents may also have states of the same version that this database does not know.
                 await self._precedence.see(server.name, found.generation)
                 await self._overtake(found.generation)
                 continue
@@ -53,7 +53,7 @@ class CatchUp:
                 return found.generation
 
     async def _look(self) -> tuple[dict[str, Any], RuleSet]:
-        """What the server says of itself, and what it has."""
+        """Return the server's status and its rule set."""
         server = self._server
         await self._precedence.begin(self._leadership.term)
         try:
@@ -68,7 +68,7 @@ class CatchUp:
         return status, found
 
     async def _hold(self, status: dict[str, Any], found: RuleSet, wanted: RuleSet) -> None:
-        """Raises Held if what was found there is to stay for now."""
+        """Raise SendingHeld if the server must keep its rule set for now."""
         name, is_ahead, trial = self._server.name, ahead(found, wanted), status.get("confirm_by")
         if is_ahead and trial and status.get("fallback") == wanted.generation:
             raise SendingHeld(f"generation {found.generation} is on trial there until {trial}")
@@ -78,7 +78,7 @@ class CatchUp:
             raise SendingHeld(held)
 
     async def _overtake(self, generation: int) -> None:
-        """The database goes on above the generation that the server has."""
+        """Have the database go on above the generation that the server has."""
         name, number = self._server.name, self._server.source.rules().generation
         text = f"{name} was at generation {generation}, the database at {number}, an older copy: it goes on above"
         log.warning("%s", text)
@@ -86,7 +86,8 @@ class CatchUp:
         await self._server.source.renew(generation)
 
     async def _confirm(self, found: RuleSet) -> bool:
-        """Confirm what is in force, or put it on trial as it is here. False if it has changed meanwhile."""
+        """Confirm the rule set in force, or put it on trial there if it is on trial here. Return False if it has
+        changed meanwhile."""
         server = self._server
         trial = server.source.on_trial()
         if trial is None:

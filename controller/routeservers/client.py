@@ -1,4 +1,4 @@
-"""The door to a route server's control API (HTTP/JSON). Nobody else speaks HTTP to route servers."""
+"""The client of a route server's control API (HTTP/JSON). No other module speaks HTTP to route servers."""
 
 import json
 import ssl
@@ -15,24 +15,25 @@ from controller.settings import RouteServerSettings
 from controller.wire.rulesets import Change, Operation, Receipt, RuleSet, SetEndpoint
 
 SILENCE = 40.0
-"""Seconds without a word on the stream of events after which it counts as broken: a comment comes every 15 s."""
+"""Seconds without data on the stream of events after which it counts as broken: a comment comes every 15 s."""
 
 WATCHERS = 50
-"""Streams of routes at the same time; further ones are refused."""
+"""Most streams of routes at the same time; further ones are refused."""
 
 
 @cache
 def _authorities() -> ssl.SSLContext:
-    """Whom all clients trust; to read them takes 60 ms, and they are read once."""
+    """Return httpx's default authorities, for all clients. Reading them takes 60 ms, so they are read once."""
     return httpx.create_ssl_context(trust_env=False)
 
 
 class Unreachable(Exception):  # noqa: N818 - a condition that passes
-    """The route server does not answer, or not with what it should."""
+    """The route server does not answer, or its answer cannot be used."""
 
 
 class OtherGeneration(Exception):  # noqa: N818 - an answer
-    """The route server is not at the generation that a change starts from, but at `found`, if it says."""
+    """The route server is not at the generation that a change starts from. `found` is its generation, 0 if it does not
+    say."""
 
     def __init__(self, message: str, found: int = 0) -> None:
         super().__init__(message)
@@ -48,8 +49,8 @@ class RefusedByRouteServer(Exception):  # noqa: N818 - an answer
 
 
 class RouteServerClient:
-    """Calls over kept-alive connections; `timeout` in seconds. `tls` says whom to believe where the URL is https: by
-    itself, whom every program of this machine believes. Every call may raise Unreachable."""
+    """Calls over kept-alive connections; `timeout` in seconds. `tls` has the trusted authorities for https URLs;
+    without it, httpx's default ones are trusted. Every call may raise Unreachable."""
 
     def __init__(
         self, server: RouteServerSettings, token: str | None, timeout: float, tls: ssl.SSLContext | None = None
@@ -66,7 +67,7 @@ class RouteServerClient:
         )
         self._permits = True
         self._told: tuple[RuleSet, RuleSet] | None = None
-        # Those who watch have connections of their own: however many they are, a change finds one.
+        # Streams of routes have connections of their own, so that a change always finds a free connection.
         self._watching = httpx.AsyncClient(
             base_url=server.control,
             headers=headers,
@@ -77,13 +78,13 @@ class RouteServerClient:
         )
 
     async def status(self) -> dict[str, Any]:
-        """Generation, whether it is confirmed, sessions, counters. What it can be told follows from it."""
+        """Return generation, whether it is confirmed, sessions and counters. `understood` depends on it."""
         status = await self._call("GET", "/v1/status")
         self._permits = bool(status.get("permits"))
         return status
 
     def understood(self, rules: RuleSet) -> RuleSet:
-        """A rule set as it can be told: a release without permits would refuse them."""
+        """Return a rule set in the form that the server understands: a release without permits would refuse them."""
         if self._permits:
             return rules
         if self._told is None or self._told[0] is not rules:
@@ -92,7 +93,7 @@ class RouteServerClient:
         return self._told[1]
 
     async def rule_set(self) -> RuleSet:
-        """The rule set in force; that of a server which never had one is empty, at generation 0."""
+        """Return the rule set in force; an empty one at generation 0 if the server never had one."""
         try:
             return _parsed(RuleSet, await self._call("GET", "/v1/ruleset"))
         except RefusedByRouteServer as refused:
@@ -101,57 +102,58 @@ class RouteServerClient:
             return RuleSet(generation=0, peers=[], endpoints=[], vcps=[])
 
     async def replace(self, rules: RuleSet, within: int | None = None) -> Receipt:
-        """Puts a whole rule set in force, on trial for `within` seconds if that is not None."""
+        """Put a whole rule set in force, on trial for `within` seconds if that is not None."""
         told = self.understood(rules).model_dump_json()
         return _parsed(Receipt, await self._call("PUT", "/v1/ruleset", told, _trial(within)))
 
     async def change(self, change: Change, within: int | None = None) -> Receipt:
-        """Applies a change, on trial for `within` seconds if that is not None; raises OtherGeneration if the server is
-        elsewhere."""
+        """Apply a change, on trial for `within` seconds if that is not None; raises OtherGeneration if the server is at
+        another generation."""
         told = change if self._permits else change.model_copy(update={"ops": [_plain(op) for op in change.ops]})
         return _parsed(Receipt, await self._call("POST", "/v1/changes", told.model_dump_json(), _trial(within)))
 
     async def confirm(self, generation: int) -> None:
-        """Says that the generation in force there is the current one, and there to stay."""
+        """Confirm that the generation in force there is the current one, and is to stay."""
         await self._call("POST", "/v1/confirm", json.dumps({"generation": generation}))
 
     async def heartbeat(self, generation: int) -> None:
-        """Says that the generation it has is still the current one; unlike `confirm` it ends no trial there."""
+        """Confirm that the generation there is still the current one; unlike `confirm`, this ends no trial."""
         await self._call("POST", "/v1/heartbeat", json.dumps({"generation": generation}))
 
     async def keys(self) -> str:
-        """The digest of the keys of neighbours that it was told."""
+        """Return the digest of the neighbours' keys that the server has."""
         return str((await self._call("GET", "/v1/keys")).get("digest"))
 
     async def tell_keys(self, keys: dict[str, str]) -> None:
-        """Puts keys of neighbours in force, by address, all of them."""
+        """Put the keys of neighbours in force, by address; they replace all earlier ones."""
         entries = [{"address": address, "password": key} for address, key in sorted(keys.items())]
         await self._call("PUT", "/v1/keys", json.dumps({"keys": entries}))
 
     async def routes(self, query: dict[str, str]) -> dict[str, Any]:
-        """Looking glass."""
+        """Return routes, as a looking glass."""
         return await self._call("GET", "/v1/routes", query=query)
 
     async def explain(self, query: dict[str, str]) -> dict[str, Any]:
-        """Why a route reached an endpoint's PE, or did not."""
+        """Return why a route reached an endpoint's PE, or did not."""
         return await self._call("GET", "/v1/explain", query=query)
 
     async def diff(self, query: dict[str, str]) -> dict[str, Any]:
-        """What a PE was sent against what it is to have, or one generation against another."""
+        """Return the difference between the routes sent to a PE and those it should have, or between two
+        generations."""
         return await self._call("GET", "/v1/diff", query=query)
 
     async def held(self, query: dict[str, str]) -> dict[str, Any]:
-        """What is held back from PEs that ended their sessions for it."""
+        """Return the routes held back from PEs that ended their sessions because of them."""
         return await self._call("GET", "/v1/held", query=query)
 
     async def release(self, peer: str, nlri: str | None) -> dict[str, Any]:
-        """Sends a PE again what is held back from it: one route, or everything."""
+        """Send a PE the routes again that are held back from it: one route, or all."""
         body = json.dumps({"nlri": nlri}) if nlri else None
         return await self._call("POST", f"/v1/peers/{peer}/release", body)
 
     async def watch(self, query: dict[str, str]) -> AsyncIterator[dict[str, Any]]:
-        """What happens to routes, each with its `kind`, until the connection breaks (Unreachable). The first is
-        `watching`: from now on nothing is missed. `cut` is the last one to a reader that is too slow."""
+        """Yield events of routes, each with its `kind`, until the connection breaks (Unreachable). The first is
+        `watching`: from then on no event is missed. `cut` is the last one to a reader that is too slow."""
         try:
             async with aconnect_sse(self._watching, "GET", "/v1/watch", params=query) as source:
                 if source.response.is_error:
@@ -166,7 +168,7 @@ class RouteServerClient:
         raise Unreachable("closed the stream of routes")
 
     async def events(self, after: int) -> AsyncIterator[ServerEvent]:
-        """Events after the one numbered `after`, as they happen, until the connection breaks (Unreachable)."""
+        """Yield events after the one numbered `after`, as they happen, until the connection breaks (Unreachable)."""
         timeout = httpx.Timeout(SILENCE, connect=1.0)
         try:
             async with aconnect_sse(
@@ -186,7 +188,7 @@ class RouteServerClient:
         raise Unreachable("closed the stream of events")
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         await self._client.aclose()
         await self._watching.aclose()
 
@@ -213,7 +215,7 @@ class RouteServerClient:
 
 
 def _plain(op: Operation) -> Operation:
-    """An operation as it was before there were permits."""
+    """Return an operation without permits, for releases that do not know them."""
     if not isinstance(op, SetEndpoint):
         return op
     return op.model_copy(update={"endpoint": op.endpoint.model_copy(update={"permits": None})})

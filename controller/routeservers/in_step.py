@@ -1,10 +1,10 @@
-"""A route server that is in step: changes go out one after the other. A change that it cannot take, because it is at
-another generation or its answer was lost, is replaced by the whole rule set.
+"""A route server that is in step: changes go out one after the other. If it cannot take a change, because it is at
+another generation or its answer was lost, it gets the whole rule set instead.
 
-Of several replicas, the maker of a change sends it: nobody can do so sooner. If its base is another replica's change
-that is on its way it waits for that; if it does not come, because its maker has died, or if the leader sees that a
-change has not come, everything is sent. A route server takes no generation that is not later, so the order in which
-they do so makes no difference."""
+With several replicas, the replica that makes a change sends it, because no other could do so sooner. If the change's
+base is another replica's change that is on its way, it waits for that change. If that change does not come, because its
+maker has died, or if the leader finds that a change has not come, the whole rule set is sent. A route server takes only
+later generations, so the order in which replicas send makes no difference."""
 
 import asyncio
 import logging
@@ -27,11 +27,11 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 HEARTBEAT = 2.0
-"""Seconds between two words to a route server: one that hears none for 5 s looks at what its twin has."""
+"""Seconds between two messages to a route server: one that hears none for 5 s looks at its twin's rule set."""
 
 
 class HandedOver(Exception):  # noqa: N818 - a condition that passes
-    """This replica has come to lead, or leads no longer."""
+    """This replica has become the leader, or leads no longer."""
 
 
 class InStep:
@@ -46,7 +46,7 @@ class InStep:
         self._busy = False
 
     def expect(self) -> None:
-        """Another replica has made a change, and sends it."""
+        """Expect a change that another replica has made and sends."""
         self._expected.set()
 
     async def run(self, *, led: bool) -> None:
@@ -77,13 +77,13 @@ class InStep:
                     raise HandedOver
 
     async def _hand_over(self, led: bool) -> None:
-        """Between two changes, when it is time to."""
+        """Hand over, between two changes, when this replica becomes the leader or leads no longer."""
         await self._leadership.other_than(led)
         self._queue.hand_over()
         await asyncio.Event().wait()
 
     async def _see_to_it(self, led: bool) -> None:
-        """The leader looks whether what others have made has come."""
+        """Have the leader check whether changes of other replicas have arrived."""
         while True:
             await self._expected.wait()
             await asyncio.sleep(GRACE)
@@ -92,7 +92,7 @@ class InStep:
                 self._queue.check()
 
     async def _answer(self, future: asyncio.Future[T], work: Awaitable[T], otherwise: T) -> None:
-        """Settle the future with the outcome of the work, or with `otherwise` if there is none."""
+        """Settle the future with the outcome of the work, or with `otherwise` if the work raises."""
         self._busy = True
         try:
             outcome = await work
@@ -104,7 +104,7 @@ class InStep:
         resolve(future, outcome)
 
     async def _keep_in_touch(self) -> None:
-        """Repeats the generation, beside the changes: an answer that one of them has overtaken says nothing."""
+        """Repeat the generation, beside the changes. An answer that a change has overtaken is ignored."""
         while True:
             await asyncio.sleep(HEARTBEAT)
             if self._shared:
@@ -119,11 +119,12 @@ class InStep:
                 if not self._busy and self._server.generation == generation:
                     raise
             except RefusedByRouteServer:
-                return  # a release that does not listen for it
+                return  # this release does not know the call
 
     async def _check(self, led: bool) -> None:
-        """A replica that cannot ask the database what is right says nothing. One that has changes to send looks later:
-        they may be what is missing."""
+        """Check whether the changes of other replicas have arrived, and send the whole rule set if this replica leads
+        and they have not. A replica that cannot read the database does nothing. One that has changes to send checks
+        later, because these may be the missing ones."""
         server = self._server
         for look in range(LOOKS):
             if self._queue.unsent:
@@ -136,14 +137,14 @@ class InStep:
             try:
                 await server.client.heartbeat(wanted)
             except RefusedByRouteServer:
-                return  # a release that does not listen for it
+                return  # this release does not know the call
             except OtherGeneration as other:
                 found, refusal = other.found, other
             else:
                 server.arrived(wanted)
                 return
             if found > wanted and look > LOOKS // 2:
-                raise refusal  # nobody who works with this database has sent that
+                raise refusal  # no replica that works with this database has sent that
             if found < wanted:
                 await asyncio.sleep(GRACE / LOOKS)
         if not led:
@@ -163,7 +164,7 @@ class InStep:
     async def _send(self, change: Change, within: int | None) -> Receipt | None:
         server = self._server
         if not change.dry_run and server.generation is not None and change.generation <= server.generation:
-            # It went with a whole rule set that was sent since.
+            # A whole rule set that was sent since then contains the change.
             return server.receipt or await self._receipt_of_another(change.base)
         try:
             receipt = await self._change(change, within)
@@ -183,7 +184,7 @@ class InStep:
         return receipt
 
     async def _change(self, change: Change, within: int | None) -> Receipt:
-        """Waits a moment for a base that another replica has made."""
+        """Send a change, and wait a moment for a base that another replica has made."""
         if not self._shared and change.base != self._server.generation:
             raise OtherGeneration(f"{self._server.name} is at {self._server.generation}")
         until = time.monotonic() + GRACE
@@ -196,14 +197,15 @@ class InStep:
             await asyncio.sleep(GRACE / 50)
 
     async def _receipt(self, generation: int, led: bool) -> Receipt | None:
-        """What has become of a change that was sent before, None if it is not there."""
+        """Return the receipt of a change that was sent before, None if the server does not have it."""
         if self._shared:
             await self._check(led)
         receipt = await self._receipt_of_another(generation - 1)
         return receipt if receipt.generation >= generation else None
 
     async def _receipt_of_another(self, base: int) -> Receipt:
-        """Another replica has sent it with everything else. What has become of it there the route server can say."""
+        """Return a receipt for a change that another replica has sent with other changes, as far as the server's status
+        shows it."""
         status = await self._server.client.status()
         waiting = [str(session["peer"]) for session in status.get("sessions") or [] if session.get("backlog")]
         return Receipt(

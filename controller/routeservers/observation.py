@@ -1,4 +1,4 @@
-"""A replica that does not lead sees whether a route server is in step: the leader brings it up to date."""
+"""The check of a replica that does not lead whether a route server is in step. The leader brings it up to date."""
 
 import asyncio
 
@@ -6,14 +6,14 @@ from controller.routeservers.precedence import Precedence
 from controller.routeservers.route_server import RouteServer, SendingHeld
 
 GRACE = 0.25
-"""Seconds in which a change that another replica has made comes to a route server, or will not come from there."""
+"""Seconds in which another replica's change is expected to arrive at a route server."""
 
 LOOKS = 8
-"""Looks at a route server that is just being changed by another replica, before it counts as not in step."""
+"""Looks at a route server that another replica is changing, before it counts as not in step."""
 
 
 async def observe(server: RouteServer, precedence: Precedence) -> int:
-    """Return the generation that the server is at, if it has the current rule set. Raises Held, Unreachable,
+    """Return the generation that the server is at, if it has the current rule set. Raises SendingHeld, Unreachable,
     RefusedByRouteServer and Unavailable."""
     status = await server.client.status()
     server.started_at = str(status.get("started_at"))
@@ -31,5 +31,5 @@ async def observe(server: RouteServer, precedence: Precedence) -> int:
 
 
 def behind(generation: int) -> str:
-    """Why a route server counts as not in step with a replica that does not lead."""
+    """Return the reason for which a route server counts as not in step on a replica that does not lead."""
     return f"it is at generation {generation}; the replica that leads brings it up to date"

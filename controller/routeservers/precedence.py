@@ -1,9 +1,9 @@
-"""Who is right when a route server is ahead of the database, which therefore is an old copy.
+"""Decides whether a route server that is ahead of the database is right. If it is, the database is an old copy.
 
-Where the copy would give somebody access that was taken away since, nothing is sent to any route server that is not in
-step, until the same is taken away in the database, or an operator says that the copy counts. Meanwhile route servers go
-on with what they have. A claim is kept in the database: with every change that grows, and may pass by the generation
-that the route server has."""
+If the copy would give access that was taken away since, nothing is sent to any route server that is not in step, until
+the same access is taken away in the database, or an operator says that the copy counts. Until then route servers keep
+their rule sets. The claim of a route server is kept in the database, because the database's generation grows with every
+change and may pass the one that the route server has."""
 
 import asyncio
 import logging
@@ -20,12 +20,12 @@ PATIENCE = 2.0
 """Seconds after a start in which all route servers are looked at before anything is sent to one of them."""
 
 CLAIMS = "claims"
-"""What replicas call a change of the claims that are kept."""
+"""The replicas' message that the claims in the database have changed."""
 
 
 class Precedence:
-    """One for all route servers of a region, by name. Of several replicas the leader decides; the others have no more
-    than what is kept. Every method that is a coroutine may raise Unavailable."""
+    """The claims of all route servers of a region, by name. The leader decides; the other replicas only read the claims
+    in the database. Every method that is a coroutine may raise Unavailable."""
 
     def __init__(self, servers: Iterable[str], database: Database, replicas: Replicas, event_log: EventLog) -> None:
         self._database, self._replicas, self._event_log = database, replicas, event_log
@@ -39,9 +39,9 @@ class Precedence:
         self._seen = asyncio.Event()
 
     async def begin(self, term: int) -> None:
-        """Takes up the claims from before a restart of the controller, or from the replica that led before, once in a
-        term. Those of route servers that are no longer configured stand as well: they say something about the
-        database."""
+        """Take over the claims from before a restart of the controller, or of the former leader, once in a term. Claims
+        of route servers that are no longer configured count as well, because they show that the database is an old
+        copy."""
         async with self._beginning:
             if term == self._term:
                 return
@@ -53,11 +53,12 @@ class Precedence:
             self._seen.clear()
 
     async def held(self) -> str:
-        """A claim that is kept, or nothing: for a replica that does not lead."""
+        """Return a claim from the database, or an empty string. For a replica that does not lead."""
         return next((_standing(server, generation) for server, generation in (await self._kept()).items()), "")
 
     async def look(self) -> None:
-        """Another replica may have been told that the database is right: claims that are kept no longer are settled."""
+        """Settle claims that are no longer in the database: another replica may have been told that the database is
+        right."""
         if self._term >= 0:
             kept = await self._kept()
             for server in self._ahead.keys() - kept.keys():
@@ -65,11 +66,11 @@ class Precedence:
                 self._claims.pop(server, None)
 
     def contested(self, server: str) -> bool:
-        """Whether a route server has a claim, whatever generation the database has come to."""
+        """Return whether a route server has a claim, whatever generation the database has now."""
         return server in self._ahead
 
     async def see(self, server: str, generation: int, claim: str = "") -> None:
-        """A route server was looked at: its claim to be right, if it has one."""
+        """Record a look at a route server, with its claim to be right if it has one."""
         before = dict(self._ahead)
         if claim and generation > self._accepted:
             if self._claims.get(server) != claim:
@@ -84,13 +85,14 @@ class Precedence:
         self.tried(server)
 
     def tried(self, server: str) -> None:
-        """It was looked at, or cannot be. A claim that it had stands."""
+        """Record that a route server was looked at, or cannot be reached. It keeps its claim."""
         self._unseen.discard(server)
         if not self._unseen:
             self._seen.set()
 
     async def settle(self) -> str:
-        """Waits until all were tried, for a while at most, and gives a claim that stands, or nothing."""
+        """Wait until all route servers were tried, `PATIENCE` at most. Return a claim that stands, or an empty
+        string."""
         if not self._seen.is_set():
             try:
                 async with asyncio.timeout(PATIENCE):
@@ -100,8 +102,8 @@ class Precedence:
         return next(iter(self._claims.values()), "")
 
     async def overtake(self) -> dict[str, int]:
-        """The operator says that the database is right. Gives the route servers that had a claim, and the generations
-        that they had."""
+        """Drop all claims, because the operator says that the database is right. Return the route servers that had one,
+        with their generations."""
         overtaken = dict(sorted((await self._kept()).items()))
         self._accepted = max([self._accepted, *overtaken.values()])
         self._claims.clear()
@@ -110,7 +112,7 @@ class Precedence:
         return overtaken
 
     async def _keep(self, ahead: Mapping[str, int]) -> None:
-        """Keep the generations of the route servers that have a claim."""
+        """Write the generations of the route servers that have a claim to the database."""
         async with self._database.write() as session:
             await claims.save(session, ahead)
             await self._replicas.say(session, CLAIMS)

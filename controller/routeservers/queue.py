@@ -1,4 +1,4 @@
-"""What is to be said to a route server, one thing after the other; each with a future for what comes of it."""
+"""The queue of messages to a route server, sent one after the other; each has a future for its outcome."""
 
 import asyncio
 import math
@@ -10,22 +10,22 @@ from controller.wire.rulesets import Change, Receipt, RuleSet
 T = TypeVar("T")
 
 SPARE = 5
-"""Seconds that a route server has for a trial beyond the controller's own, so that it does not act in its place."""
+"""Seconds by which a trial is longer at a route server than at the controller, so that the controller ends it."""
 
 LONGEST = 86_400
-"""Seconds that a route server takes for a trial at most."""
+"""The longest trial in seconds that a route server takes."""
 
 
 @dataclass(frozen=True)
 class RulesOnTrial:
-    """What is on trial falls back to these rules in so many seconds."""
+    """The rules that a trial falls back to, and the seconds until then."""
 
     fallback: RuleSet
     seconds: float
 
     @property
     def within(self) -> int:
-        """Whole seconds that a route server is given."""
+        """The whole seconds of the trial at a route server."""
         return min(max(math.ceil(self.seconds), 0) + SPARE, LONGEST)
 
 
@@ -48,7 +48,7 @@ class Confirming:
 
 @dataclass(frozen=True)
 class Asking:
-    """A change that was sent already, or is to be, by another replica."""
+    """A question about a change that this or another replica has sent, or is about to send."""
 
     generation: int
     receipt: asyncio.Future[Receipt | None]
@@ -56,19 +56,20 @@ class Asking:
 
 @dataclass(frozen=True)
 class Checking:
-    """A word to the route server, and a look whether what other replicas have changed is in force there."""
+    """A heartbeat to the route server, and a check whether the changes of other replicas are in force there."""
 
 
 @dataclass(frozen=True)
 class Handover:
-    """This replica has come to lead, or does not lead any more."""
+    """This replica has become the leader, or leads no longer."""
 
 
 Item = Sending | Confirming | Asking | Checking | Handover
 
 
 class Queue:
-    """Takes nothing while it is not `open`: the route server is away then. `unsent` counts changes that wait."""
+    """Takes no changes or questions while it is not `open`, because the route server is away. `unsent` counts waiting
+    changes."""
 
     def __init__(self) -> None:
         self.open = False
@@ -76,7 +77,7 @@ class Queue:
         self._items: asyncio.Queue[Item] = asyncio.Queue()
 
     def submit(self, change: Change, trial: RulesOnTrial | None = None) -> asyncio.Future[Receipt | None]:
-        """Queues a change. Gives its receipt, or None when the route server is, or goes, away."""
+        """Queue a change. Returns a future for its receipt, None if the route server is, or goes, away."""
         future: asyncio.Future[Receipt | None] = asyncio.get_running_loop().create_future()
         if self.open:
             self._items.put_nowait(Sending(change, trial.within if trial else None, future))
@@ -86,7 +87,7 @@ class Queue:
         return future
 
     def confirm(self, generation: int) -> asyncio.Future[bool]:
-        """Queues the end of a trial. False when the route server is, or goes, away."""
+        """Queue the end of a trial. The future has False if the route server is, or goes, away."""
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if self.open:
             self._items.put_nowait(Confirming(generation, future))
@@ -95,7 +96,8 @@ class Queue:
         return future
 
     def ask(self, generation: int) -> asyncio.Future[Receipt | None]:
-        """What has become of a change that was sent before. None when the route server does not have it, or is away."""
+        """Queue a question about a change that was sent before. The future has None if the route server does not have
+        the change, or is away."""
         future: asyncio.Future[Receipt | None] = asyncio.get_running_loop().create_future()
         if self.open:
             self._items.put_nowait(Asking(generation, future))
@@ -104,22 +106,23 @@ class Queue:
         return future
 
     def check(self) -> None:
-        """Queues a look whether what other replicas have changed is in force."""
+        """Queue a check whether the changes of other replicas are in force."""
         self._items.put_nowait(Checking())
 
     def hand_over(self) -> None:
-        """Queues the end of what this replica does as the leader, or as one that does not lead."""
+        """Queue the end of this replica's present role, as the leader or as another replica."""
         self._items.put_nowait(Handover())
 
     async def get(self) -> Item:
-        """The next item, when there is one."""
+        """Wait for the next item and return it."""
         item = await self._items.get()
         if isinstance(item, Sending):
             self.unsent -= 1
         return item
 
     def close(self) -> None:
-        """The route server is away: nothing comes of what waits, nor of what is queued until it is opened again."""
+        """Close the queue because the route server is away. Items that wait, and later ones until it is opened again,
+        have no outcome."""
         self.open = False
         while not self._items.empty():
             match self._items.get_nowait():
@@ -135,6 +138,6 @@ class Queue:
 
 
 def resolve(future: asyncio.Future[T], outcome: T) -> None:
-    """Says what came of it, unless nobody waits any more."""
+    """Settle a future, unless its waiter has gone."""
     if not future.done():
         future.set_result(outcome)

@@ -1,4 +1,5 @@
-"""The region's route servers: kept in step with the intent, and told the keys of BGP sessions."""
+"""The service for the region's route servers: keeps them in step with the intent, and sends them the keys of BGP
+sessions."""
 
 import asyncio
 import logging
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class RouteServersService(Service):
-    """`syncs` has one for each route server that is configured. Raises BadSettings."""
+    """`syncs` has one item for each route server that is configured. Raises BadSettings."""
 
     name: ClassVar[str] = "route servers"
 
@@ -61,11 +62,11 @@ class RouteServersService(Service):
         replicas.hear[CLAIMS] = lambda who, words: self._claims_changed.set()
 
     async def start(self) -> None:
-        """Wait until it is known whether this replica leads: what it does for a route server depends on it."""
+        """Wait until it is known whether this replica leads, because its work for a route server depends on it."""
         await self._replicas.settled.wait()
 
     async def run(self) -> None:
-        """Keep each route server in step, and tell keys where sessions are signed."""
+        """Keep each route server in step, and send keys where sessions are signed."""
         keys = [partial(self.session_keys.run, self.syncs, self._leadership)] if self._signs else []
         await forever(self._follow_claims, *keys, *(sync.run for sync in self.syncs))
 

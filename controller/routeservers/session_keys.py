@@ -1,8 +1,8 @@
-"""Keys of BGP sessions: decides, step by step, which are in force (`controller.core.session_keys`), and tells.
+"""Keys of BGP sessions: decides, step by step, which are in force (`controller.core.session_keys`), and sends them.
 
-The leader decides, and tells route servers; each replica tells its agents. What is decided is in the database before
-anybody hears of it. Route servers are told before agents are; whoever was away is told when it is back, route servers
-by comparing digests of what they have."""
+The leader decides, and sends keys to route servers; each replica sends keys to its agents. A decision is in the
+database before it is sent. Route servers get keys before agents do. Route servers and agents that were away get their
+keys when they are back; for route servers, the digests of their keys are compared."""
 
 import asyncio
 import logging
@@ -32,11 +32,11 @@ from controller.wire.session_keys import SessionKey, SessionKeys, SessionKeysHel
 log = logging.getLogger(__name__)
 
 LOOK = 1.0
-"""Seconds between two looks at what is in force, and at what route servers have."""
+"""Seconds between two looks at the keys in force, and at the keys of route servers."""
 
 
 class SessionKeeper:
-    """`secret` is the region's, None where sessions are not signed: nothing is decided then, and nobody told."""
+    """`secret` is the region's secret, None where sessions are not signed: then no keys are decided or sent."""
 
     def __init__(
         self, database: Database, secret: bytes | None, intent: Callable[[], Intent], agents: Agents, wakeup: Wakeup
@@ -54,7 +54,7 @@ class SessionKeeper:
         self._turn = asyncio.Event()
 
     def document(self, cloudlet: Cloudlet) -> SessionKeys | None:
-        """What its agent is to know; None where there is nothing to say."""
+        """Return the keys for the cloudlet's agent; None where there are none."""
         row = self._rows.get(cloudlet.name)
         if self._secret is None or row is None or row.credential != cloudlet.credential:
             return None
@@ -65,7 +65,7 @@ class SessionKeeper:
         return SessionKeys(wanted=row.wanted, sessions=sessions)
 
     async def take(self, cloudlet: Cloudlet, said: SessionKeysHeld) -> None:
-        """What an agent has made of it."""
+        """Take in an agent's report on its keys."""
         async with self._database.write() as session:
             row = await table.get(session, cloudlet.name)
             if row is not None and row.credential == cloudlet.credential:
@@ -73,7 +73,7 @@ class SessionKeeper:
         self._turn.set()
 
     async def rekey(self, cloudlet: str, *, off: bool) -> None:
-        """Another key, or none, for all sessions of a cloudlet."""
+        """Give all sessions of a cloudlet another key, or none if `off`."""
         if self._secret is None:
             raise conflict("BGP sessions are not signed here: WEFT_SESSION_SECRET_FILE is not set")
         async with self._database.write() as session:
@@ -89,18 +89,18 @@ class SessionKeeper:
         self._wakeup.ring()
 
     def all(self) -> dict[str, Keys]:
-        """By cloudlet; nobody's where sessions are not signed."""
+        """Return the keys by cloudlet; empty where sessions are not signed."""
         return {name: row.keys for name, row in self._rows.items()} if self._secret is not None else {}
 
     def standing(self, cloudlet: str) -> dict[str, str] | None:
-        """For people: how each session is signed, by route server. None where there are no keys."""
+        """Return how each session is signed, by route server, for users. None where there are no keys."""
         row = self._rows.get(cloudlet)
         if self._secret is None or row is None:
             return None
         return standing(row.keys)
 
     async def run(self, servers: Sequence[RouteServerSync], leadership: Leadership) -> None:
-        """Works until cancelled, where there is a secret."""
+        """Decide and send keys until cancelled. Requires a secret."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK):
@@ -124,7 +124,7 @@ class SessionKeeper:
             return await table.load(session)
 
     async def _decide(self, rows: Mapping[str, SessionKeysRow], servers: list[str]) -> bool:
-        """One step for each cloudlet that is due one. Returns whether there was any."""
+        """Take one step for each cloudlet that is due one. Returns whether there was any."""
         intent = self._intent()
         cloudlets = {n: c for n, c in intent.cloudlets.items() if c.credential and intent.has_pe(c)}
         stale = [n for n, r in rows.items() if n not in cloudlets or cloudlets[n].credential != r.credential]
@@ -151,7 +151,7 @@ class SessionKeeper:
         return True
 
     async def _bring(self, server: RouteServerSync, rows: dict[str, SessionKeysRow]) -> None:
-        """Sees to it that a route server has the keys in force, and notes whether it takes any."""
+        """Give a route server the keys in force if it has others, and note whether it takes keys."""
         assert self._secret is not None
         cloudlets, wanted = self._intent().cloudlets, {}
         for name, row in rows.items():

@@ -1,16 +1,15 @@
 """Keeps one route server in step with the intent.
 
-| state | what this replica does | next |
+| state | act of this replica | next |
 |---|---|---|
-| AWAY | waits a second; changes are reported unreachable at once | CATCHING_UP, OBSERVING |
+| AWAY | waits a second; reports changes as unreachable at once | CATCHING_UP, OBSERVING |
 | CATCHING_UP | compares and replaces; only the replica that leads (`catch_up.py`) | IN_STEP, AWAY |
-| OBSERVING | looks whether the leader has brought it up to date (`observation.py`) | IN_STEP, AWAY |
+| OBSERVING | checks whether the leader has brought it up to date (`observation.py`) | IN_STEP, AWAY |
 | IN_STEP | sends changes one after the other (`in_step.py`) | AWAY, or by a handover CATCHING_UP, OBSERVING |
 
-A change on trial: the database says how it ends. A route server ends it by itself only if it hears nothing of that for
-so long that the controller must be away; it is then behind, at the generation from before, and the controller's next
-word brings it up to date, whichever that is.
-"""
+A change on trial: the database says how it ends. A route server ends it by itself only if it hears no decision for so
+long that the controller must be away. It is then behind, at the generation from before, and the controller's next
+message brings it up to date, whichever decision that is."""
 
 import asyncio
 import logging
@@ -35,7 +34,7 @@ RETRY = 1.0
 
 
 class SyncState(StrEnum):
-    """The table above has what is done in each."""
+    """The states of the table above."""
 
     AWAY = "away"
     CATCHING_UP = "catching up"
@@ -67,7 +66,7 @@ class RouteServerSync:
 
     @property
     def reachable(self) -> bool:
-        """Whether it was in step, and has not gone away since."""
+        """Whether the route server was in step and has not gone away since."""
         return self._queue.open
 
     def submit(self, change: Change, trial: RulesOnTrial | None = None) -> "asyncio.Future[Receipt | None]":
@@ -79,11 +78,11 @@ class RouteServerSync:
         return self._queue.confirm(generation)
 
     def ask(self, generation: int) -> "asyncio.Future[Receipt | None]":
-        """Ask what has become of a change; the future has None if it is not there, or the route server is away."""
+        """Ask for the outcome of a change; the future has None if the server does not have it, or is away."""
         return self._queue.ask(generation)
 
     def expect(self) -> None:
-        """Another replica has made a change, and sends it."""
+        """Expect a change that another replica has made and sends."""
         self._in_step.expect()
 
     async def run(self) -> None:
@@ -101,7 +100,7 @@ class RouteServerSync:
         return SyncState.CATCHING_UP if self._led else SyncState.OBSERVING
 
     async def _next(self) -> SyncState:
-        """Do what the state asks for, and return the state that follows."""
+        """Do the work of the state, and return the state that follows."""
         try:
             match self.state:
                 case SyncState.AWAY:
@@ -140,6 +139,6 @@ class RouteServerSync:
         return SyncState.AWAY
 
     def _turned(self, *, reachable: bool) -> None:
-        """The leader's voice is enough."""
+        """Note that the route server came or went; only the leader does so."""
         if self._leadership.leading:
             self._event_log.turned(self.name, reachable, self.error)

@@ -1,1 +1,1 @@
-"""What every other package stands on: wake-ups, task groups, the event log, metrics, problems, maintenance."""
+"""The base of every other package: wake-ups, task groups, the event log, metrics, problems, maintenance."""

@@ -1,5 +1,5 @@
-"""Events on their way into the database: what route servers and agents do is written down in batches, so that a storm
-of them costs one transaction now and then and delays nobody."""
+"""The event log. It writes the events of route servers and agents to the database in batches, so that a storm of events
+costs few transactions and delays nothing else."""
 
 import asyncio
 import logging
@@ -23,12 +23,12 @@ RETRY = 1.0
 
 BATCH = 500
 WAITING = 10_000
-"""Events beyond this many are dropped, and counted: a route server keeps its own count too."""
+"""Most events that wait to be written. Further ones are dropped and counted; a route server keeps its own count too."""
 
 
 @dataclass(frozen=True)
 class ServerEvent:
-    """Something a route server saw. `number` grows for as long as that server runs."""
+    """An event that a route server saw. `number` grows for as long as that server runs."""
 
     number: int
     type: str
@@ -37,8 +37,8 @@ class ServerEvent:
 
 @dataclass(frozen=True)
 class PendingEvent:
-    """`origin` is set for a route server's event: its name, its start, and the event's number there. `source`: who
-    outside of the controller caused it."""
+    """An event that waits to be written. `origin` is set for a route server's event: its name, its start, and the
+    event's number there. `source`: the cause outside of the controller."""
 
     type: str
     subject: str
@@ -49,7 +49,7 @@ class PendingEvent:
 
 
 class EventLog:
-    """Writes entries in order, each source's within its budget; `wakeup` rings after each batch."""
+    """Writes events in order, each source within its budget; `wakeup` rings after each batch."""
 
     def __init__(self, database: Database, wakeup: Wakeup) -> None:
         self._database, self.wakeup = database, wakeup
@@ -58,18 +58,18 @@ class EventLog:
         self.dropped = 0
 
     def note(self, type: str, subject: str, text: str, /, *, caused_by: str | None = None, **data: Any) -> None:
-        """Writes an event down soon. `caused_by`: see `db/events.py: add`."""
+        """Have an event written soon. `caused_by`: see `db/events.py: add`."""
         self._admit(PendingEvent(type, subject, text, data, source=caused_by))
 
     def tell_held(self, *, leading: bool, all_: bool = False) -> None:
-        """Notes what has been held back for a while, one event for each source. What PEs do, every replica hears of:
-        the leader's voice is enough."""
+        """Note the number of events held back for a while, one event for each source. Every replica hears of the acts
+        of PEs, so only the leader notes those."""
         for source, held in self._database.event_budget.due(time.monotonic(), all_=all_):
             if leading or not source.startswith(of_pe("")):
                 self._put(PendingEvent(HELD, source, held.text(source), held.data(), source=source))
 
     async def heard(self, server: str, started_at: str, event: ServerEvent) -> None:
-        """Takes over an event of a route server, unless it tells of a change that was made here."""
+        """Take over an event of a route server, unless it reports a change that was made here."""
         if event.type == "generation":
             return
         subject = str(event.data.get("peer") or event.data.get("endpoint") or server)
@@ -82,12 +82,12 @@ class EventLog:
         )
 
     async def last_heard(self, server: str, started_at: str) -> int:
-        """Where to go on in a route server's events."""
+        """Return the number of the last event that was taken over from this run of a route server."""
         async with self._database.read() as session:
             return await routeservers.last_event(session, server, started_at)
 
     def turned(self, server: str, reachable: bool, reason: str) -> None:
-        """Notes that a route server came or went."""
+        """Note that a route server came or went."""
         if reachable:
             self.note("route-server-reachable", server, f"{server} is reachable and at the current generation")
         else:
@@ -105,7 +105,7 @@ class EventLog:
             self.dropped += 1
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Write events until cancelled."""
         while True:
             self._batch = [await self._queue.get()]
             await asyncio.sleep(PAUSE)
@@ -113,13 +113,13 @@ class EventLog:
                 self._batch.append(self._queue.get_nowait())
             try:
                 await self._insist()
-            except Exception:  # an event that cannot be written must not end the writing of events
+            except Exception:  # a batch that cannot be written must not stop the next ones
                 log.exception("%d events could not be written", len(self._batch))
                 self.dropped += len(self._batch)
             self._batch = []
 
     async def _insist(self) -> None:
-        """Writes the batch, however long the database is away."""
+        """Write the batch, and try again for as long as the database is away."""
         while True:
             try:
                 return await self._write(self._batch)
@@ -128,13 +128,13 @@ class EventLog:
                 await asyncio.sleep(RETRY)
 
     async def flush(self) -> None:
-        """Writes what is left, when the controller stops and `run` does not work any more."""
+        """Write the events that are left, when the controller stops and `run` has ended."""
         batch = self._batch + [self._queue.get_nowait() for _ in range(self._queue.qsize())]
         if batch:
             await self._write(batch)
 
     async def _write(self, batch: list[PendingEvent]) -> None:
-        """A route server's events are written once, also if another replica has begun to follow it meanwhile."""
+        """Write a batch. A route server's event is written once, even if another replica now follows that server."""
         async with self._database.write() as session:
             await alone(session, Lock.EVENTS)
             taken: dict[tuple[str, str], int] = {}

@@ -1,6 +1,6 @@
-"""A request that is to be done once, however often it is repeated and wherever: what it has changed is noted under its
-Idempotency-Key in the transaction that makes the change. So whoever finds the key of a request whose replica has died
-knows whether the change was made, and answers it without making it again."""
+"""Requests that must take effect once, however often and at whichever replica they are repeated. The transaction that
+makes the change also notes it under the request's Idempotency-Key. If a replica dies, another one finds the key, knows
+whether the change was made, and answers without making it again."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from controller.db import idempotency
 
 @dataclass
 class Once:
-    """`made` is the generation of the change that the request made when it was first tried, None if it made none then;
-    `owner` the instance of the replica that works on it now."""
+    """One request. `made` is the generation of the change that its first attempt made, None if it made none; `owner` is
+    the instance of the replica that works on it now."""
 
     key: str
     owner: str
@@ -22,7 +22,7 @@ class Once:
     done: bool = False
 
     async def note(self, session: AsyncSession, generation: int) -> None:
-        """Notes what is made now, once. Raises Refused if another replica has taken the request over."""
+        """Note the change that is made now, once. Raises Refused if another replica has taken the request over."""
         if self.done:
             return
         if not await idempotency.made(session, self.key, self.owner, generation):
@@ -31,4 +31,4 @@ class Once:
 
 
 ONCE: ContextVar[Once | None] = ContextVar("once", default=None)
-"""The request that is being answered, if it is to be done once."""
+"""The request that is being answered, if it must take effect once."""

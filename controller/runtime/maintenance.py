@@ -1,4 +1,4 @@
-"""What a controller does over and over: time that is over, records that are old, agents that were seen."""
+"""Work that a controller repeats, such as removing old records."""
 
 import asyncio
 import logging
@@ -14,22 +14,22 @@ SWEEP = 5.0
 """Seconds between two sweeps."""
 
 PRUNE = 60
-"""Every so many sweeps old events and answers are forgotten."""
+"""Number of sweeps from one removal of old events and answers to the next."""
 
 CLONES = 12
-"""Every so many sweeps copied machines are looked for."""
+"""Number of sweeps from one search for copied machines to the next."""
 
 
 @dataclass(frozen=True)
 class Chore:
-    """Work that is due every so many sweeps."""
+    """Work that is due once in every `every` sweeps."""
 
     work: Callable[[], Awaitable[object]]
     every: int = 1
 
 
 async def sweep(chores: Sequence[Chore]) -> None:
-    """Do what is due, in order, until cancelled. A chore that fails ends its sweep."""
+    """Run the chores that are due, in order, until cancelled. A chore that fails ends its sweep."""
     turn = 0
     while True:
         await asyncio.sleep(SWEEP)
@@ -38,12 +38,12 @@ async def sweep(chores: Sequence[Chore]) -> None:
             for chore in chores:
                 if turn % chore.every == 0:
                     await chore.work()
-        except Exception:  # whatever is wrong with the database now, the next sweep may find it well
+        except Exception:  # the next sweep may succeed
             log.exception("sweep")
 
 
 async def prune(database: Database) -> None:
-    """Forget what is too old, of all records that are kept for some time."""
+    """Delete old rows of all records that are kept for a limited time."""
     async with database.write() as session:
         await events.prune(session)
         await generations.prune(session)

@@ -1,4 +1,4 @@
-"""What Prometheus is told. One registry per controller, so that two in one process do not mix."""
+"""The metrics for Prometheus. One registry per controller, so that two in one process do not mix."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -7,7 +7,7 @@ MEDIA_TYPE = CONTENT_TYPE_LATEST
 
 
 class Metrics:
-    """Counters and gauges; gauges are read when they are asked for."""
+    """Counters, histograms and gauges. The API sets some gauges only when the metrics are read."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -77,5 +77,5 @@ class Metrics:
         )
 
     def text(self) -> bytes:
-        """The exposition format."""
+        """Return all metrics in the exposition format."""
         return generate_latest(self.registry)

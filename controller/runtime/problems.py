@@ -1,4 +1,4 @@
-"""Problem details for HTTP APIs (RFC 9457): the one form in which this API says no."""
+"""Problem details for HTTP APIs (RFC 9457): the one form of this API's error answers."""
 
 from http import HTTPStatus
 from typing import Any
@@ -7,15 +7,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse
 
 LONGEST_INSTANCE, MOST_ERRORS, LONGEST_FIELD = 200, 100, 200
-"""What an answer repeats of a request, which may be long: characters of its path, fields that are wrong, and
+"""Limits on the parts of a request that an answer repeats: characters of its path, fields that are wrong, and
 characters of a field's name."""
 
 MEDIA_TYPE = "application/problem+json"
 
 
 class FieldError(BaseModel):
-    """One thing wrong. `field` is a dotted path into the request; policies give the place in the file as well, and
-    what probably should stand there instead (`suggestion`)."""
+    """One error. `field` is a dotted path into the request. Errors in policies also have the place in the file, and
+    `suggestion` if another text was probably meant."""
 
     field: str
     message: str
@@ -26,8 +26,8 @@ class FieldError(BaseModel):
 
 
 class ProblemDetails(BaseModel):
-    """RFC 9457, with `errors` for what is wrong where, and `diff` for what somebody else has changed meanwhile. `type`
-    is a URI reference below this API's own documentation."""
+    """An error answer (RFC 9457). `errors` names each error, and `diff` shows what another user has changed meanwhile.
+    `type` is a URI reference below this API's own documentation."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -54,7 +54,7 @@ class ProblemDetails(BaseModel):
 
 
 class Problem(Exception):  # noqa: N818 - the standard's word
-    """An answer that says no. Raised anywhere in the API, written by one handler."""
+    """An error answer. Raised anywhere in the API, written by one handler."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Problem(Exception):  # noqa: N818 - the standard's word
 
 
 def response(problem: Problem, instance: str) -> JSONResponse:
-    """The problem as an HTTP answer to a request for `instance`."""
+    """Return the problem as an HTTP answer to a request for `instance`."""
     body: dict[str, Any] = ProblemDetails(
         type=f"/problems/{problem.slug}",
         title=HTTPStatus(problem.status).phrase,

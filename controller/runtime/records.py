@@ -1,4 +1,4 @@
-"""What a controller writes down for itself, as a service: the database's tables, and the events."""
+"""The service for a controller's own records: the database's tables, and the event log."""
 
 from functools import partial
 from typing import ClassVar
@@ -22,14 +22,14 @@ class RecordsService(Service):
         await upgrade(self._database)
 
     async def run(self) -> None:
-        """Write events; the leader forgets what is too old."""
+        """Write events. The leader also deletes old records."""
         pruning = partial(sweep, [Chore(partial(prune, self._database), PRUNE)])
         await forever(
             self._event_log.run, partial(sweep, [Chore(self._tell_held)]), partial(self._leader.lead, pruning)
         )
 
     async def close(self) -> None:
-        """Write the events that wait, and those held back."""
+        """Write the events that wait and those held back, then close the database."""
         try:
             await self._tell_held(all_=True)
             await self._event_log.flush()

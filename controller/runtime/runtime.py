@@ -1,4 +1,4 @@
-"""What every service of a controller works with."""
+"""The parts that every service of a controller works with."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from controller.runtime.wakeup import Wakeup
 
 @dataclass(frozen=True)
 class Runtime:
-    """`wakeup` rings when something has changed that a stream shows. `stopping` is set once, when the controller stops:
-    streams end, and nobody waits any longer."""
+    """The shared parts. `wakeup` rings when something that a stream shows has changed. `stopping` is set once, when the
+    controller stops: then streams and waits end."""
 
     database: Database
     wakeup: Wakeup

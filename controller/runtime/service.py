@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Protocol
 from controller.runtime.task_group import task_group
 
 Loop = Callable[[], Awaitable[None]]
-"""Work that goes on until it is cancelled."""
+"""Work that runs until it is cancelled."""
 
 
 class Service:
     """A package's running part. A supervisor starts services in order, and closes them in reverse order."""
 
     name: ClassVar[str]
-    """Stands in the reason for which a controller ends, and in its log."""
+    """The service's name in the log, and in the reason for which a controller ends."""
 
     async def start(self) -> None:
         """Prepare what `run`, or a later service, reads. The controller does not start if this raises."""
@@ -24,7 +24,7 @@ class Service:
         await forever()
 
     async def close(self) -> None:
-        """Write what is not yet written, and close connections; `run` has ended by then."""
+        """Write unwritten data and close connections. `run` has ended before."""
 
 
 class Leader(Protocol):
@@ -37,11 +37,11 @@ class Leader(Protocol):
 
 
 class LoopReturned(Exception):  # noqa: N818 - it says what has happened
-    """A loop has returned that works until it is cancelled."""
+    """A loop has returned that must run until it is cancelled."""
 
 
 async def forever(*loops: Loop) -> None:
-    """Run loops beside each other until cancelled. Raises what the first one to fail raises, and LoopReturned."""
+    """Run loops concurrently until cancelled. Raises the first error of a loop, or LoopReturned if a loop returns."""
     await task_group(_rest(), *(_without_end(loop) for loop in loops))
 
 

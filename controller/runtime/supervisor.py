@@ -13,8 +13,8 @@ log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """Runs services for the time of an `async with` block. Half a controller would answer and not do what it says: so
-    `failed` is called with the reason when a service ends by itself, and is to end the block."""
+    """Runs services for the time of an `async with` block. When a service ends by itself, `failed` is called with the
+    reason and must end the block, because a controller without that service would answer and not act."""
 
     def __init__(self, services: Sequence[Service], failed: Callable[[str], None]) -> None:
         self._services, self._failed = services, failed
@@ -22,8 +22,8 @@ class Supervisor:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        """Start each service, and let it run before the next one starts. Raises what a `start` raises, after it has
-        closed the services that had been started."""
+        """Start the services in order, and run each before the next one starts. If a `start` raises, the services begun
+        so far are closed and the error is raised again."""
         try:
             for service in self._services:
                 self._started.append(service)
@@ -48,7 +48,7 @@ class Supervisor:
         for service in reversed(self._started):
             try:
                 await service.close()
-            except Exception as error:  # the database may be away, and the others are closed all the same
+            except Exception as error:  # the database may be away; the others must be closed all the same
                 log.warning("%s could not write or close everything: %s", service.name, error)
 
     def _ended(self, name: str, task: asyncio.Task[None]) -> None:

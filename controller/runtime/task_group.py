@@ -1,7 +1,7 @@
 """Tasks that live and end together, in a loop that may be cancelled.
 
 Not a TaskGroup: when one of its tasks fails in the moment in which it is cancelled from outside, Python 3.11's raises
-the failure, and the cancellation is lost. Whoever tries again after a failure then never stops."""
+the failure and loses the cancellation. A loop that tries again after a failure then never stops."""
 
 import asyncio
 import logging
@@ -12,9 +12,9 @@ log = logging.getLogger(__name__)
 
 
 async def task_group(*work: Coroutine[Any, Any, None]) -> None:
-    """Returns when all have returned. When one raises, or this is cancelled, the others are cancelled and awaited.
-    Raises CancelledError if it was cancelled, whatever else has happened; else what was raised, of several the one of
-    the first in the order given; the log has the others."""
+    """Return when all have returned. When one raises, or this call is cancelled, cancel and await the others. Raises
+    CancelledError if this call was cancelled; otherwise the error of the first failed task in the order given. Other
+    errors are logged."""
     tasks = [asyncio.create_task(one) for one in work]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)

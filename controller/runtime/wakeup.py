@@ -1,5 +1,4 @@
-"""Wakes whoever waits for something to change, however many they are. Nothing is queued: a waiter that wakes looks for
-itself at what there is."""
+"""Wake-ups for any number of waiters. Nothing is queued: a waiter that wakes looks at the current state itself."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -7,25 +6,26 @@ from contextlib import contextmanager
 
 
 class Wakeup:
-    """`ring` sets the event of everyone who listens, and calls `afar`, for those who listen to other replicas."""
+    """`ring` sets the event of each listener in this process, and calls `afar` to wake the listeners of other
+    replicas."""
 
     def __init__(self) -> None:
         self.afar: Callable[[], None] = lambda: None
         self._listeners: set[asyncio.Event] = set()
 
     def ring(self) -> None:
-        """Wakes all listeners, wherever they are."""
+        """Wake all listeners, on all replicas."""
         self.ring_here()
         self.afar()
 
     def ring_here(self) -> None:
-        """Wakes all listeners of this process."""
+        """Wake all listeners of this process."""
         for listener in self._listeners:
             listener.set()
 
     @contextmanager
     def listen(self) -> Iterator[asyncio.Event]:
-        """An event that is set by every ring until the block ends."""
+        """Yield an event that every ring sets, until the block ends."""
         listener = asyncio.Event()
         self._listeners.add(listener)
         try:

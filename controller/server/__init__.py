@@ -1,1 +1,1 @@
-"""The ASGI application and what it is served on: listeners (TCP, unix socket, TLS), connections and their limits."""
+"""The ASGI application and its server: listeners (TCP, unix socket, TLS), and connections with their limits."""

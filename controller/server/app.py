@@ -58,7 +58,7 @@ from controller.settings import Settings
 from controller.wire.release import release
 
 NOUNS = (
-    agent_leases,  # agents first, as nobody else asks so often: a path is looked for in this order
+    agent_leases,  # agents first, since they send the most requests and paths are matched in this order
     agents,
     agent_stream,
     cloudlets,
@@ -97,7 +97,8 @@ NOUNS = (
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The application; its lifespan is the region's. Raises nothing: bad settings show when it starts."""
+    """Return the application; its lifespan runs the region. Raises nothing: bad settings raise when the lifespan
+    starts."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -112,7 +113,7 @@ def create_app(settings: Settings) -> FastAPI:
     openapi.install(app)
     documentation.install(app)
     for noun in (*NOUNS, health):
-        app.router.routes.extend(noun.router.routes)  # FastAPI's own way makes each anew at start: 0.3 s
+        app.router.routes.extend(noun.router.routes)  # FastAPI's own way rebuilds each route at start: 0.3 s
     app.add_middleware(Audit, database=lambda: app.state.region.database)
     app.add_middleware(Idempotency, region=lambda: app.state.region)
     app.add_middleware(BodyLimits, region=lambda: app.state.region)

@@ -1,5 +1,5 @@
-"""HTTP connections of the API: so many in all and from one peer; handshakes are over, requests arrive and answers leave
-in their time. What uvicorn's own protocol leaves open. The only file that imports h11."""
+"""HTTP connections of the API. Limits their number, in all and per peer, and the time for a handshake, for a request to
+arrive and for an answer to leave; uvicorn's own protocol has no such limits. The only file that imports h11."""
 
 import asyncio
 import math
@@ -22,28 +22,28 @@ from controller.runtime.turns import Turns
 from controller.server.response_headers import HEADERS
 
 SPARE = 256
-"""Files beside connections: the database's, listening sockets, what is imported."""
+"""Open files kept free for other uses than connections: the database, listening sockets, imported files."""
 
 RETRY = 5
-"""Seconds that a peer is asked to stay away when there are too many connections."""
+"""Seconds in the `Retry-After` of an answer that refuses a connection because there are too many."""
 
 GOODBYE = 5.0
-"""Seconds that a peer has to end TLS in due form once the controller has."""
+"""Seconds that a peer has to close TLS after the controller has closed its side."""
 
-# What asyncio keeps for each connection over TLS, in bytes: 256 KiB if not told, and a record has no more than 16 KiB.
+# Bytes that asyncio's TLS buffers for each connection. The default is 256 KiB, but a record has at most 16 KiB.
 SSLProtocol.max_size = 32 * 1024
 
 
 def room() -> int:
-    """How many connections there are files for, once this process may open as many as it is allowed to."""
+    """Raise the limit of open files to the maximum, and return how many connections there are files for."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return sys.maxsize if hard == resource.RLIM_INFINITY else max(hard - SPARE, 1)
 
 
 class Connections:
-    """Those that are open, counted from the moment that they are accepted. `seconds` is how long a handshake and a
-    request may take to arrive, and how long a peer may take nothing of an answer."""
+    """The open connections, counted from the moment they are accepted. `seconds` is the maximum time for a handshake,
+    for a request to arrive, and for a peer to read nothing of an answer."""
 
     def __init__(self, total: int, per_peer: int, seconds: float) -> None:
         self.total, self.per_peer, self.seconds = total, per_peer, seconds
@@ -51,7 +51,7 @@ class Connections:
         self._open: Counter[str] = Counter()
 
     def enter(self, peer: str) -> Problem | None:
-        """Counts one more, or says why not."""
+        """Count one more connection, or return the problem that refuses it."""
         headers = {"Retry-After": str(RETRY)}
         if self._open[peer] >= self.per_peer:
             return Problem(503, f"There are {self.per_peer} connections from {peer} already.", headers=headers)
@@ -61,20 +61,21 @@ class Connections:
         return None
 
     def leave(self, peer: str) -> None:
-        """One that was counted is gone."""
+        """Stop counting a connection that is closed."""
         self._open[peer] -= 1
         if not self._open[peer]:
             del self._open[peer]
 
     def protocol(self, tls: ssl.SSLContext | None = None) -> Callable[..., asyncio.Protocol]:
-        """What uvicorn makes for each connection; over TLS with a context. uvicorn itself is told of none: it would see
-        a connection only when the handshake is over, and wait for that as long as it likes."""
+        """Return the factory of uvicorn's protocol for each connection; with `tls`, over TLS. uvicorn itself gets no
+        TLS context, because it would see a connection only after the handshake, which has no time limit there."""
         return partial(_Connection, self, tls)
 
 
 def _forget(error: Exception) -> None:
-    """Its traceback leads to a frame of the library that holds the error itself, the connection, its socket and its
-    buffers. Such rings wait for the collector of cycles: a controller grew by 756 MiB in a siege of ten minutes."""
+    """Drop the error's traceback. It refers to a frame of the library that holds the error itself, the connection, its
+    socket and its buffers. Only the cycle collector frees such rings: a controller grew by 756 MiB in a siege of ten
+    minutes."""
     error.__traceback__ = None
 
 
@@ -99,7 +100,7 @@ class _Connection(H11Protocol):
             transport.pause_reading()
             self._greeting = self.loop.create_task(self._greet(transport, self._tls))
         else:
-            transport.abort()  # nothing can be said before there is TLS
+            transport.abort()  # no answer is possible before TLS is up
 
     async def _greet(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
         seconds = self._all.seconds
@@ -113,7 +114,7 @@ class _Connection(H11Protocol):
                 ssl_handshake_timeout=seconds,
                 ssl_shutdown_timeout=min(seconds, GOODBYE),
             )
-        except OSError as error:  # of TLS, the connection, or of time; nobody tells of the loss of one like that
+        except OSError as error:  # of TLS, the connection, or a timeout; asyncio does not call connection_lost then
             _forget(error)
             transport.abort()
             self._leave()
@@ -132,7 +133,7 @@ class _Connection(H11Protocol):
             super().data_received(self._early)
 
     def data_received(self, data: bytes) -> None:
-        """What comes together with the end of the handshake comes before `_greet` goes on."""
+        """Buffer the data that arrives with the end of the handshake, before `_greet` continues."""
         if self.scheme is None:
             self._early += data
         else:
@@ -140,7 +141,7 @@ class _Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()
-        for timer in (self._arrives, self._leaves, self.timeout_keep_alive_task):  # uvicorn's own: not if it is reset
+        for timer in (self._arrives, self._leaves, self.timeout_keep_alive_task):  # uvicorn's own: it survives a reset
             if timer:
                 timer.cancel()
         if self.scheme is not None:
@@ -165,7 +166,7 @@ class _Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        error = sys.exception()  # what h11 has just refused
+        error = sys.exception()  # the error that h11 has just raised
         if isinstance(error, h11.RemoteProtocolError):
             _forget(error)
             self._end(Problem(error.error_status_hint, f"This is not HTTP as it is spoken here: {error}."))
@@ -173,7 +174,8 @@ class _Connection(H11Protocol):
             self._end(Problem(400, msg))
 
     def _wait(self) -> None:
-        """The clock runs while a request is on its way, and for as long as it takes for one to begin."""
+        """Start or stop the timer of the request. It runs while a request arrives, and while the connection waits for
+        one."""
         arriving = self.conn.their_state in (h11.IDLE, h11.SEND_BODY) and not self.transport.is_closing()
         if arriving and self._arrives is None:
             self._arrives = self.loop.call_later(self._all.seconds, self._late)
@@ -186,7 +188,7 @@ class _Connection(H11Protocol):
         self._end(Problem(408, f"The request did not arrive within {seconds} seconds."))
 
     def _end(self, problem: Problem) -> None:
-        """The last word, unless an answer has begun already."""
+        """Send this problem as the last answer, unless another answer has begun, and close the connection."""
         if self.cycle is not None:
             self.cycle.disconnected = True
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):

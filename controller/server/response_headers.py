@@ -1,5 +1,5 @@
-"""What each answer tells a browser: to take it for what it says it is, to load nothing foreign for it, to show it
-inside of no other page, and to tell nobody where it comes from."""
+"""Security headers of each answer. They tell a browser to believe the content type, to load nothing from other origins,
+to show the answer in no frame, and to send no referrer."""
 
 from collections.abc import Mapping
 
@@ -12,11 +12,11 @@ HEADERS: Mapping[str, str] = {
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
 }
-"""A page that needs more says so itself (`api/documentation.py`)."""
+"""The headers of an answer that sets no others itself. A page that needs more sets its own (`api/documentation.py`)."""
 
 
 class ResponseHeaders:
-    """Adds them where they are not there."""
+    """Adds the headers that an answer does not have."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -20,31 +20,31 @@ from controller.settings import Settings
 from controller.trust.listener import Listener
 
 GRACE = 1
-"""Seconds that requests under way are given when the controller stops."""
+"""Seconds that requests under way get when the controller stops."""
 
 COLLECT = (10_000, 20, 5)
-"""When cycles are looked for (gc.set_threshold). Requests leave few behind, while streams hold many objects: by the
-defaults a tenth of the controller's time went into it, with 1,000 streams 100 ms in a row. But what is old has to be
-looked at as well: with 20 for the last number not before there are four million objects more, which four minutes of a
-siege did not make, so that all that it left behind stayed."""
+"""Thresholds of the cycle collector (gc.set_threshold). Requests leave few cycles behind, while streams hold many
+objects: with the defaults, collection took a tenth of the controller's time, and 100 ms at a stretch with 1,000
+streams. The last number must stay small: with 20, the oldest generation is collected only after four million new
+objects. Four minutes of a siege did not create that many, so all its garbage stayed."""
 
 OPTIONS: dict[str, Any] = {
     "log_config": None,
     "access_log": False,
     "lifespan": "off",
     "timeout_graceful_shutdown": GRACE,
-    "ws": "none",  # an upgrade would leave the limits behind
-    "proxy_headers": False,  # a peer is who it is, whatever it says of itself
+    "ws": "none",  # an upgraded connection would escape the limits
+    "proxy_headers": False,  # a peer's address is the socket's, whatever a header says
     "server_header": False,
 }
 
 
 class Ended(Exception):  # noqa: N818 - it says what is
-    """Work in the background has failed, and the controller has ended with it."""
+    """A background task failed, and the controller ended with it."""
 
 
 class Server(uvicorn.Server):
-    """Leaves signals to whoever runs it; streams are told to end before connections are waited for."""
+    """Leaves signals to its caller, `serve`, which ends streams before it waits for connections."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -52,7 +52,7 @@ class Server(uvicorn.Server):
 
 
 class Trusted:
-    """The application as it is served on the unix socket."""
+    """Marks each request of the unix socket as authorised."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -63,24 +63,24 @@ class Trusted:
 
 
 def limits(settings: Settings) -> Connections:
-    """How many connections there may be, and for how long what may take."""
+    """Return the limits on connections: their number in all, their number per peer, and the time for each step."""
     return Connections(min(settings.connections, room()), settings.peer_connections, settings.request_seconds)
 
 
 def server(app: ASGIApp, connections: Connections, listener: Listener | None = None) -> Server:
-    """What serves an application on one socket, within the limits; with a listener, over TLS."""
+    """Return a server of an application on one socket, within the limits; with a listener, over TLS."""
     protocol = connections.protocol(listener.context if listener is not None else None)
     return Server(uvicorn.Config(app, http=protocol, **OPTIONS))  # type: ignore[arg-type]
 
 
 async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
-    """Serves until SIGTERM or SIGINT, on the sockets of `sockets.opened`."""
+    """Serve until SIGTERM or SIGINT, on the sockets from `sockets.opened`."""
     app = create_app(settings)
     async with app.router.lifespan_context(app):
         region: Region = app.state.region
         connections = limits(settings)
         servers = [server(app, connections)]
-        if settings.socket:  # for whom there is room, however many strangers there are
+        if settings.socket:  # with limits of its own, so TCP connections never fill the unix socket's room
             servers.append(server(Trusted(app), limits(settings)))
         if region.identity.listener is not None:
             servers.append(server(app, connections, region.identity.listener))
@@ -93,7 +93,7 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop)
         gc.collect()
-        gc.freeze()  # what is there now stays: a full collection over all of it would hold up a change for 100 ms
+        gc.freeze()  # keep the present objects out of collections: a full one over them would delay a change by 100 ms
         gc.set_threshold(*COLLECT)
         print(f"weft-controller: listening on {listening.names(sockets)}", flush=True)
 

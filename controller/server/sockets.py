@@ -10,7 +10,7 @@ from controller.settings import BadSettings, Settings
 
 
 def opened(settings: Settings) -> list[socket.socket]:
-    """Binds what is to be served: over TCP, on the unix socket, and over TLS. Raises BadSettings."""
+    """Bind the sockets to serve: TCP, the unix socket, and TLS. Raises BadSettings."""
     sockets = [_tcp("WEFT_LISTEN", settings.listen)]
     if settings.socket:
         sockets.append(_unix(settings.socket))
@@ -34,7 +34,7 @@ def _tcp(name: str, listen: str) -> socket.socket:
 
 
 def _unix(path: Path) -> socket.socket:
-    """A socket that only its owner may open. One left behind by a controller that is gone is replaced."""
+    """Bind a unix socket that only its owner may open. Replaces a socket that a stopped controller left behind."""
     unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.exists() and stat.S_ISSOCK(path.stat().st_mode):
@@ -55,6 +55,6 @@ def _unix(path: Path) -> socket.socket:
 
 
 def names(sockets: list[socket.socket]) -> str:
-    """Where they are, for people."""
+    """Return the addresses of the sockets as text for the log."""
     each = [s.getsockname() for s in sockets]
     return " and ".join(name if isinstance(name, str) else f"{name[0]}:{name[1]}" for name in each)

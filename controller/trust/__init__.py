@@ -1,5 +1,4 @@
-"""Who is who: the certificates of cloudlets, and the authority that issues them (docs/operate/identity.md).
+"""Identities: the certificates of cloudlets, and the authority that issues them (docs/operate/identity.md).
 
-`authority.py` is the interface, `builtin.py` the authority that a controller is by itself, `ceremony.py` how that one's
-keys are made, `x509.py` the door to the library.
-"""
+`authority.py` is the interface, `builtin.py` the authority that is part of the controller, `ceremony.py` makes that
+authority's keys, and `x509.py` is the only module of the controller that imports `cryptography`."""

@@ -1,4 +1,4 @@
-"""What issues certificates: the controller's own authority, or one elsewhere behind the same interface."""
+"""The interface of an authority, which issues certificates: the controller's own, or one elsewhere."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,35 +41,37 @@ class AuthorityAway(Exception):  # noqa: N818 - a condition that passes
 
 
 class Authority(Protocol):
-    """Issues certificates for requests that were checked (`requests.check`) and are from who they say they are."""
+    """Issues certificates. The caller has checked each request (`requests.check`) and knows that its sender is
+    genuine."""
 
     @property
     def chain(self) -> str:
-        """What leads from a cloudlet's certificate to the root: the intermediate and the root, PEM."""
+        """The certificates that lead from a cloudlet's certificate to the root: the intermediate and the root, PEM."""
 
     @property
     def authorities(self) -> str:
-        """Who is to be trusted, PEM: the chain, and while keys are rotated, those that come and those that go."""
+        """The trusted certificates, PEM: the chain, and while keys are rotated, also those of the next and the former
+        authority."""
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 of the root (in DER form), in hexadecimal: what join tokens carry."""
+        """The SHA-256 of the root (in DER form), in hexadecimal, which join tokens carry."""
 
     @property
     def not_after(self) -> datetime:
-        """When it has to be renewed by."""
+        """The time by which the authority has to be renewed."""
 
     async def issue(self, csr: str, cloudlet: str, vtep: str, lifetime: timedelta) -> Issued:
-        """A certificate for the key of a request (PKCS #10, PEM), and for this name and address whatever else the
-        request says. Raises AuthorityAway."""
+        """Issue a certificate for the key of a request (PKCS #10, PEM), with this name and address, whatever else the
+        request contains. Raises AuthorityAway."""
 
     async def issue_own(self, csr: str, lifetime: timedelta) -> Issued:
-        """A certificate for the controller itself, as the server that agents speak to. Raises AuthorityAway."""
+        """Issue a certificate for the controller itself, as the server that agents connect to. Raises AuthorityAway."""
 
     def look(self) -> bool:
-        """Takes over what an operator has changed meanwhile. Returns whether there was anything."""
+        """Take over changes that an operator has made. Returns whether there were any."""
 
     async def crl(self, revoked: Iterable[Revoked]) -> str:
-        """The revocation list (RFC 5280, section 5), PEM; one of each authority that has issued. The controller keeps
-        the record of what is revoked, and gives the whole of it each time: nothing is lost while an authority is away.
-        Raises AuthorityAway."""
+        """Return the revocation list (RFC 5280, section 5), PEM; one for each authority that has issued. The controller
+        keeps the record of revocations and passes all of them each time, so that nothing is lost while an authority is
+        away. Raises AuthorityAway."""

@@ -1,4 +1,4 @@
-"""The authority that a controller is by itself: an intermediate on its disk, below a root whose key is elsewhere."""
+"""The authority that is part of the controller: an intermediate on its disk, below a root whose key is elsewhere."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -15,11 +15,11 @@ from controller.trust.ceremony import FORMER, INTERMEDIATE, NEXT, ROOT
 log = logging.getLogger(__name__)
 
 LIST_LIFETIME = timedelta(days=1)
-"""How long a revocation list may be relied on."""
+"""How long a revocation list is valid."""
 
 BACKDATED = timedelta(minutes=5)
-"""At most so much, and no more than a tenth of the lifetime, before it is issued a certificate begins to be valid: the
-clocks of cloudlets are not all alike."""
+"""The most by which a certificate's validity begins before its issue, because cloudlets' clocks differ. It is also no
+more than a tenth of the lifetime."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +35,19 @@ class _Held:
 
 
 class BuiltIn:
-    """Signs with the intermediate of a directory (`ceremony`), and with that of before as long as it is there."""
+    """Signs with the intermediate of a directory (`ceremony`), and revocation lists also with the former one while it
+    is there."""
 
     def __init__(self, directory: Path, present: _Held, beside: Mapping[str, _Held]) -> None:
         self._directory, self._present, self._beside = directory, present, beside
 
     @classmethod
     def read(cls, directory: Path) -> "BuiltIn":
-        """Raises BadSettings."""
+        """Return the authority of a directory. Raises BadSettings."""
         return cls(directory, *_read_all(directory))
 
     def look(self) -> bool:
-        """Of a directory that cannot be used, what was read before stays."""
+        """Take over changes in the directory. If it cannot be used, the authority stays as it was read before."""
         try:
             held = _read_all(self._directory)
         except BadSettings as error:
@@ -64,30 +65,30 @@ class BuiltIn:
 
     @property
     def chain(self) -> str:
-        """Intermediate and root."""
+        """The intermediate and the root, PEM."""
         return self._present.chain
 
     @property
     def authorities(self) -> str:
-        """First those of `chain`."""
+        """The certificates of `chain`, followed by those of the next and the former authority."""
         return "".join(dict.fromkeys(x509.blocks("".join(h.chain for h in (self._present, *self._beside.values())))))
 
     @property
     def fingerprint(self) -> str:
-        """Of the root of `chain`."""
+        """The SHA-256 of the root of `chain`."""
         return x509.digest(self._present.root)
 
     @property
     def not_after(self) -> datetime:
-        """When the intermediate expires."""
+        """The time at which the intermediate expires."""
         return self._signer.certificate.not_valid_after_utc
 
     async def issue(self, csr: str, cloudlet: str, vtep: str, lifetime: timedelta) -> Issued:
-        """Never beyond the intermediate's own end."""
+        """Issue a cloudlet's certificate, which ends with the intermediate at the latest."""
         return x509.leaf(self._signer, x509.read_request(csr), cloudlet, vtep, *self._times(lifetime))
 
     async def issue_own(self, csr: str, lifetime: timedelta) -> Issued:
-        """As `issue`."""
+        """Issue the controller's certificate, which ends with the intermediate at the latest."""
         return x509.own(self._signer, x509.read_request(csr), *self._times(lifetime))
 
     def _times(self, lifetime: timedelta) -> tuple[datetime, datetime]:
@@ -96,7 +97,7 @@ class BuiltIn:
         return at - min(BACKDATED, lifetime / 10), min(at + lifetime, self.not_after)
 
     async def crl(self, revoked: Iterable[Revoked]) -> str:
-        """Made anew each time."""
+        """Return the revocation lists, made anew each time."""
         at = now()
         self._check(at)
         entries = list(revoked)

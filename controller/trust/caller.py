@@ -1,9 +1,8 @@
-"""The TLS that route servers are called with: version 1.3, and a certificate of this region's authority for the host or
-address of their URL, which was not revoked.
+"""The TLS with which the controller calls route servers: version 1.3. A route server must show a certificate of this
+region's authority for the host or address of its URL, and one that is not revoked.
 
-Every connection is made with the newest context, and connections that there are keep theirs: nothing is cut when it
-changes. Before there is a revocation list nobody is believed.
-"""
+Every connection is made with the newest context, and existing connections keep theirs, so a change of the context ends
+no connection. Before there is a revocation list, no route server is trusted."""
 
 import asyncio
 import logging
@@ -18,11 +17,11 @@ from controller.wire.certificates import Revocations
 log = logging.getLogger(__name__)
 
 LOOK = 2.0
-"""Seconds between two looks at who is trusted and who is revoked."""
+"""Seconds between two checks of the trusted authorities and the revocations."""
 
 
 class Caller:
-    """`context` is what to call with, always the same one; `lists` gives the revocation list as it is now."""
+    """`context` is the context for calls, always the same object; `lists` returns the revocation list as it is now."""
 
     def __init__(self, authority: Authority, lists: Callable[[], Awaitable[Revocations | None]]) -> None:
         self._authority, self._lists = authority, lists
@@ -35,7 +34,7 @@ class Caller:
         self.context.sslobject_class = self._connection = Connection
 
     async def run(self) -> None:
-        """Keeps up with the authority, for ever. A list that cannot be had leaves the one of before, until it ends."""
+        """Follow the authority, until cancelled. If no new list is available, the last one is used until it ends."""
         said = ""
         while True:
             try:
@@ -47,7 +46,7 @@ class Caller:
             await asyncio.sleep(LOOK)
 
     async def renew(self) -> None:
-        """Takes over whom to trust and who is revoked. Raises AuthorityAway and Unavailable."""
+        """Take over the trusted authorities and the revocations. Raises AuthorityAway and Unavailable."""
         revocations = await self._lists()
         trusted = self._authority.authorities + (revocations.crl if revocations is not None else "")
         if trusted != self._trusted:
@@ -58,7 +57,7 @@ class Caller:
 
 
 class _Newest(ssl.SSLObject):
-    """A connection's context can be changed until its handshake."""
+    """A connection that takes the newest context for its handshake, until which its context can be changed."""
 
     newest: ssl.SSLContext
 
@@ -68,7 +67,7 @@ class _Newest(ssl.SSLObject):
 
 
 def _base() -> ssl.SSLContext:
-    """What a connection takes over from the context that it begins with."""
+    """Return a context with the settings that a connection keeps from the context it begins with."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
@@ -76,7 +75,8 @@ def _base() -> ssl.SSLContext:
 
 
 def _trust(context: ssl.SSLContext, text: str) -> None:
-    """The library reads revocation lists from files only; this one is in memory."""
+    """Load certificates and lists into a context. The library reads revocation lists from files only, so the text goes
+    into a file in memory."""
     file = os.memfd_create("trusted", os.MFD_CLOEXEC)
     try:
         os.write(file, text.encode())

@@ -1,11 +1,11 @@
-"""How the controller's own authority comes to be, by `weft-controller ca`: a root and an intermediate in a directory.
+"""Makes and rotates the controller's own authority, for `weft-controller ca`: a root and an intermediate in a
+directory.
 
-root-key.pem      signs intermediates; belongs on a medium in a drawer once the intermediate is made
-root.pem          what everybody trusts
-intermediate.pem  key and certificate of the authority that is online: in one file, so that it is replaced as one
-next/             while the root is rotated: the authority to come, trusted already
-former/           while keys are rotated: the authority of before, trusted until what it has issued has expired
-"""
+root-key.pem      signs intermediates; must be kept offline once the intermediate is made
+root.pem          the certificate that everybody trusts
+intermediate.pem  key and certificate of the authority that is online: one file, so that both are replaced at once
+next/             while the root is rotated: the next authority, already trusted
+former/           while keys are rotated: the former authority, trusted until its certificates have expired"""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ ROOT_KEY, ROOT, INTERMEDIATE = "root-key.pem", "root.pem", "intermediate.pem"
 NEXT, FORMER = "next", "former"
 
 NAMED = 5
-"""Cloudlets that are named when a rotation cannot end yet."""
+"""Most cloudlets that the message names when a rotation cannot end yet."""
 
 ROOT_LIFETIME = timedelta(days=3653)
 INTERMEDIATE_LIFETIME = timedelta(days=366)
@@ -29,18 +29,18 @@ INTERMEDIATE_LIFETIME = timedelta(days=366)
 
 @dataclass(frozen=True)
 class CertificateInUse:
-    """A good certificate of the authority of before: whose, and whether its cloudlet was given another one since."""
+    """A good certificate of the former authority: its cloudlet, and whether that cloudlet got another one since."""
 
     cloudlet: str
     another: bool
 
 
 class NotMade(Exception):  # noqa: N818 - it says what is
-    """What keeps an authority from being made; one sentence for the operator."""
+    """The authority cannot be made; the message is one sentence for the operator."""
 
 
 def init(directory: Path, name: str, at: datetime) -> str:
-    """Makes root and intermediate, and says what is to be done next. Raises NotMade."""
+    """Make root and intermediate, and return the next step for the operator. Raises NotMade."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if (directory / ROOT).exists():
@@ -56,7 +56,8 @@ def init(directory: Path, name: str, at: datetime) -> str:
 
 
 def renew(directory: Path, root_key: Path, at: datetime) -> str:
-    """A new certificate for the intermediate's key: what it has signed and revoked stays so. Raises NotMade."""
+    """Make a new certificate for the intermediate's key; certificates and revocations signed with it stay valid. Raises
+    NotMade."""
     try:
         root = x509.read_signer(root_key.read_text(), (directory / ROOT).read_text())
         held = (directory / INTERMEDIATE).read_text()
@@ -70,7 +71,8 @@ def renew(directory: Path, root_key: Path, at: datetime) -> str:
 
 
 def rotate(directory: Path, root_key: Path, at: datetime) -> str:
-    """A new key for the intermediate, below the same root; what is issued from now on is from it. Raises NotMade."""
+    """Make a new key for the intermediate, below the same root; it signs all certificates from now on. Raises
+    NotMade."""
     try:
         root = x509.read_signer(root_key.read_text(), (directory / ROOT).read_text())
         name = x509.common_name(root.certificate).removesuffix(" root")
@@ -85,7 +87,7 @@ def rotate(directory: Path, root_key: Path, at: datetime) -> str:
 
 
 def prepare(directory: Path, at: datetime) -> str:
-    """A new root, and an intermediate below it, to be trusted beside the present ones. Raises NotMade."""
+    """Make a new root and an intermediate below it, to be trusted beside the present ones. Raises NotMade."""
     try:
         root = x509.read_certificate((directory / ROOT).read_text())
         _idle(directory)
@@ -104,7 +106,7 @@ def prepare(directory: Path, at: datetime) -> str:
 
 
 def switch(directory: Path) -> str:
-    """From now on the next authority issues. What was interrupted goes on from where it was. Raises NotMade."""
+    """Put the next authority in force. After an interruption, a further call continues the work. Raises NotMade."""
     try:
         if not (directory / NEXT).exists():
             raise NotMade(f"{directory / NEXT} is not there: `ca rotate --new-root` makes it")
@@ -121,7 +123,7 @@ def switch(directory: Path) -> str:
 
 
 def former(directory: Path) -> str:
-    """The key of the authority of before, as `x509.issuer_of` has it. Raises NotMade."""
+    """Return the digest of the former authority's key, in the form of `x509.issuer_of`. Raises NotMade."""
     try:
         return x509.issuer_key((directory / FORMER / INTERMEDIATE).read_text())
     except OSError as error:
@@ -131,8 +133,8 @@ def former(directory: Path) -> str:
 
 
 def finish(directory: Path, in_use: Sequence[CertificateInUse]) -> str:
-    """The authority of before is not trusted any more, unless certificates that it has issued are good (`in_use`).
-    Raises NotMade."""
+    """End the trust in the former authority, unless certificates that it has issued are still good (`in_use`). Raises
+    NotMade."""
     if in_use:
         alone = [held.cloudlet for held in in_use if not held.another]
         whose = (
@@ -162,7 +164,7 @@ def _idle(directory: Path) -> None:
 
 
 def _keep(directory: Path) -> None:
-    """Puts what is in force aside."""
+    """Copy the authority in force to `former/`."""
     fresh = directory / f"{FORMER}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(mode=0o700)
@@ -178,7 +180,7 @@ def _intermediate(directory: Path, root: x509.Signer, key: x509.Key, name: str, 
 
 
 def _write(path: Path, text: str) -> None:
-    """Replaces a file, which only its owner may read; a crash leaves the old one or the new one."""
+    """Replace a file that only its owner may read; after a crash it is either the old one or the new one."""
     fresh = path.with_suffix(".new")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -190,7 +192,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _sync(directory: Path) -> None:
-    """The names in it are on the disk (fsync(2), "Notes")."""
+    """Write the names in a directory to the disk (fsync(2), "Notes")."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

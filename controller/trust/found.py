@@ -1,4 +1,4 @@
-"""Who issues certificates: this controller, or an authority elsewhere by an entry point of the group
+"""Finds the authority that issues certificates: the controller's own, or one from an entry point of the group
 `weft.authorities`."""
 
 import logging
@@ -16,9 +16,9 @@ GROUP = "weft.authorities"
 
 
 def read(kind: str, path: Path, points: Iterable[EntryPoint] | None = None) -> Authority:
-    """The authority of this kind. What an entry point names is called with the path of `WEFT_AUTHORITY`, where is what
-    it needs: keys, or how to reach whoever has them. It raises BadSettings if something is wrong there, and so does
-    this function whatever it raises."""
+    """Return the authority of this kind. The object that an entry point names is called with the path of
+    `WEFT_AUTHORITY`, where its keys are, or the address of the service that has them. Raises BadSettings if the entry
+    point raises anything."""
     if kind == BUILT_IN:
         return BuiltIn.read(path)
     known = {point.name: point for point in (entry_points(group=GROUP) if points is None else points)}

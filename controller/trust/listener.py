@@ -1,8 +1,8 @@
-"""The TLS that agents are served with: version 1.3, the controller's own certificate, which is renewed before it ends,
-and clients' certificates, which have to come from the same root if they are shown.
+"""The TLS with which agents are served: version 1.3, the controller's own certificate, which is renewed before it ends,
+and clients' certificates, which must come from the same root if they are shown.
 
-Every handshake has the newest context, and connections that there are keep theirs: nothing is cut when it changes.
-"""
+Every handshake has the newest context, and existing connections keep theirs, so a change of the context ends no
+connection."""
 
 import asyncio
 import logging
@@ -21,11 +21,13 @@ RETRY = 10.0
 """Seconds after which an authority that is away is asked again."""
 
 NO_CHECK_TIME = 0x200000
-"""X509_V_FLAG_NO_CHECK_TIME: `controller/identity/credential_proofs.py` refuses an expired certificate, in words."""
+"""X509_V_FLAG_NO_CHECK_TIME: `controller/identity/credential_proofs.py` refuses an expired certificate, with a
+message."""
 
 
 class Listener:
-    """`context` is what to serve with, always the same one. `refused` is told why, when a handshake failed."""
+    """`context` is the context to serve with, always the same object. `refused` gets the reason when a handshake
+    fails."""
 
     def __init__(self, authority: Authority, lifetime: timedelta, refused: Callable[[str], None]) -> None:
         self._authority, self._lifetime = authority, lifetime
@@ -35,7 +37,7 @@ class Listener:
         self.context.sni_callback = self._choose
 
     async def run(self) -> None:
-        """Keeps the certificate good, for ever: the next one is had at half of its life."""
+        """Renew the certificate at half of its lifetime, until cancelled."""
         while True:
             try:
                 await self.renew()
@@ -46,7 +48,7 @@ class Listener:
             await asyncio.sleep(pause)
 
     async def renew(self) -> None:
-        """A new key, and a certificate for it. Raises AuthorityAway."""
+        """Make a new key and get a certificate for it. Raises AuthorityAway."""
         key = x509.new_key()
         issued = await self._authority.issue_own(x509.request(key, CONTROLLER), self._lifetime)
         context = self._base()
@@ -56,12 +58,12 @@ class Listener:
         log.info("serving agents with a certificate good until %s", f"{issued.not_after:%Y-%m-%dT%H:%M:%SZ}")
 
     def _base(self) -> ssl.SSLContext:
-        """What a connection takes over from the context that it begins with."""
+        """Return a context with the settings that a connection keeps from the context it begins with."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.verify_mode = ssl.CERT_OPTIONAL  # who enrols has none
+        context.verify_mode = ssl.CERT_OPTIONAL  # an agent that enrols has none
         context.verify_flags |= ssl.VerifyFlags(NO_CHECK_TIME)
-        context.num_tickets = 0  # every connection is verified by what is trusted then
+        context.num_tickets = 0  # no resumption: each connection is verified anew
         context.sslobject_class = self._checked
         return context
 
@@ -73,7 +75,7 @@ class Listener:
 
 
 class _Checked(ssl.SSLObject):
-    """asyncio says nothing of handshakes that fail."""
+    """Reports failed handshakes, which asyncio does not do."""
 
     refused: Callable[[str], None]
 
@@ -91,7 +93,8 @@ class _Checked(ssl.SSLObject):
 
 
 def _identify(context: ssl.SSLContext, key: str, chain: str) -> None:
-    """The library reads files only; this one is in memory."""
+    """Load a key and its certificates into a context. The library reads files only, so the text goes into a file in
+    memory."""
     file = os.memfd_create("identity", os.MFD_CLOEXEC)
     try:
         os.write(file, (key + chain).encode())

@@ -1,13 +1,13 @@
-"""Whether a certificate request may be signed. Of what it says, only the key counts: names, addresses and uses are
-those that the controller knows of."""
+"""The check of certificate requests. Only the key of a request counts; names, addresses and uses come from the
+controller's own records."""
 
 from controller.core.refusals import invalid
 from controller.trust.x509 import Unreadable, read_request
 
 
 def check(csr: str, cloudlet: str) -> None:
-    """Raises Refused unless it is a request of this cloudlet, signed with the key it is for, and that key is one that
-    can be relied on."""
+    """Raise Refused unless the request is for this cloudlet, signed with its own key, and the key is of an accepted
+    type."""
     try:
         request = read_request(csr)
     except Unreadable as error:

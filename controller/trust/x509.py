@@ -1,5 +1,5 @@
-"""The door to `cryptography`: keys, requests, certificates and revocation lists (RFC 5280). ECDSA on P-256 throughout,
-which every TLS and IKE implementation has."""
+"""Keys, requests, certificates and revocation lists (RFC 5280): the only module of the controller that imports
+`cryptography`. All keys are ECDSA on P-256, which every TLS and IKE implementation has."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,17 +27,17 @@ _ODD = (*_MALFORMED, x509.ExtensionNotFound, x509.DuplicateExtension, x509.Unsup
 _END = "-----END CERTIFICATE-----\n"
 
 URI = "weft://cloudlet/"
-"""What the name of a cloudlet follows in its certificate."""
+"""The prefix of a cloudlet's name in its certificate."""
 _HASHES = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
 
 
 class Unreadable(Exception):  # noqa: N818 - it says what is
-    """Not what it should be; the message says why."""
+    """The data has not the expected form; the message says why."""
 
 
 @dataclass(frozen=True)
 class Signer:
-    """An authority's certificate and its key, without which there would be no such certificate."""
+    """An authority's certificate and its key."""
 
     key: Key = field(compare=False)
     certificate: Certificate
@@ -45,14 +45,14 @@ class Signer:
 
 @dataclass(frozen=True)
 class Request:
-    """What counts of a certificate request: the name it asks for, and the key it was signed with."""
+    """The parts of a certificate request that count: the name it asks for, and the key it was signed with."""
 
     name: str
     key: ec.EllipticCurvePublicKey
 
 
 def peer(der: bytes) -> Peer:
-    """Whose a certificate is that was verified. Raises Unreadable if it is no cloudlet's."""
+    """Return the owner of a certificate that was verified. Raises Unreadable if it is not a cloudlet's."""
     try:
         certificate = x509.load_der_x509_certificate(der)
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -67,13 +67,13 @@ def peer(der: bytes) -> Peer:
 
 
 def fingerprint_of(csr: str) -> str:
-    """The SHA-256 of the key of a request (its SubjectPublicKeyInfo), in hexadecimal. Raises Unreadable."""
+    """Return the SHA-256 of the key of a request (its SubjectPublicKeyInfo), in hexadecimal. Raises Unreadable."""
     return _fingerprint(read_request(csr).key)
 
 
 def issuer_of(certificate: str, authorities: str) -> str | None:
-    """The SHA-256 of the key that a certificate is signed with, in hexadecimal, if it is that of one of the
-    authorities; all PEM."""
+    """Return the SHA-256 of the key that a certificate is signed with, in hexadecimal, if it is the key of one of the
+    authorities, else None. All arguments are PEM."""
     try:
         signed = x509.load_pem_x509_certificate(certificate.encode())
         above = x509.load_pem_x509_certificates(authorities.encode())
@@ -83,8 +83,8 @@ def issuer_of(certificate: str, authorities: str) -> str | None:
 
 
 def issuer_key(certificates: str) -> str:
-    """The SHA-256 of the key of the first certificate, in hexadecimal: of an authority's chain, what `issuer_of` gives
-    of those that it issues. Raises Unreadable."""
+    """Return the SHA-256 of the key of the first certificate, in hexadecimal. For an authority's chain this is the
+    value that `issuer_of` returns for the certificates it issues. Raises Unreadable."""
     return _fingerprint(read_certificate(certificates).public_key())
 
 
@@ -94,28 +94,28 @@ def _fingerprint(key: CertificatePublicKeyTypes) -> str:
 
 
 def new_key() -> Key:
-    """A fresh key."""
+    """Return a new key."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
 def key_pem(key: Key) -> str:
-    """PKCS #8, not encrypted."""
+    """Return a key as PEM (PKCS #8, not encrypted)."""
     form = serialization.PrivateFormat.PKCS8
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
 
 
 def pem(*certificates: Certificate) -> str:
-    """Certificates, one after the other."""
+    """Return certificates as PEM, one after the other."""
     return "".join(c.public_bytes(serialization.Encoding.PEM).decode() for c in certificates)
 
 
 def blocks(certificates: str) -> list[str]:
-    """Certificates in PEM, one by one."""
+    """Return the certificates of a PEM text, one by one."""
     return [f"{block}{_END}" for block in certificates.split(_END)[:-1]]
 
 
 def read_key(text: str) -> Key:
-    """A key out of PEM. Raises Unreadable."""
+    """Return the key in a PEM text. Raises Unreadable."""
     try:
         key = serialization.load_pem_private_key(text.encode(), None)
     except _MALFORMED:
@@ -126,7 +126,7 @@ def read_key(text: str) -> Key:
 
 
 def read_certificate(text: str) -> Certificate:
-    """The first certificate in PEM. Raises Unreadable."""
+    """Return the first certificate in a PEM text. Raises Unreadable."""
     try:
         return x509.load_pem_x509_certificate(text.encode())
     except _MALFORMED:
@@ -134,7 +134,7 @@ def read_certificate(text: str) -> Certificate:
 
 
 def read_signer(key: str, certificate: str) -> Signer:
-    """An authority out of PEM. Raises Unreadable if the two do not belong together."""
+    """Return the authority in two PEM texts. Raises Unreadable if the two do not belong together."""
     signer = Signer(read_key(key), read_certificate(certificate))
     if signer.key.public_key() != signer.certificate.public_key():
         raise Unreadable("the key is not that of the certificate")
@@ -142,17 +142,17 @@ def read_signer(key: str, certificate: str) -> Signer:
 
 
 def common_name(certificate: Certificate) -> str:
-    """The subject's."""
+    """Return the common name of the subject."""
     return str(certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
 
 
 def digest(certificate: Certificate) -> str:
-    """The SHA-256 of its DER form, in hexadecimal."""
+    """Return the SHA-256 of a certificate's DER form, in hexadecimal."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
 def issued_by(certificate: Certificate, issuer: Certificate) -> bool:
-    """Whether one certificate is signed with the key of the other."""
+    """Return whether `certificate` is signed with the key of `issuer`."""
     try:
         certificate.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature):
@@ -161,7 +161,8 @@ def issued_by(certificate: Certificate, issuer: Certificate) -> bool:
 
 
 def read_request(text: str) -> Request:
-    """A certificate request (PKCS #10, RFC 2986) out of PEM, signed with the key it is for. Raises Unreadable."""
+    """Return the certificate request (PKCS #10, RFC 2986) in a PEM text, if it is signed with its own key. Raises
+    Unreadable."""
     try:
         request = x509.load_pem_x509_csr(text.encode())
         key, signed = request.public_key(), request.is_signature_valid
@@ -181,36 +182,36 @@ def read_request(text: str) -> Request:
 
 
 def request(key: Key, name: str) -> str:
-    """A certificate request for that name, PEM."""
+    """Return a certificate request for that name, PEM."""
     made = x509.CertificateSigningRequestBuilder().subject_name(_name(name)).sign(key, hashes.SHA256())
     return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def root(key: Key, name: str, at: datetime, lifetime: timedelta) -> Certificate:
-    """A root: signs authorities that sign no others."""
+    """Return a root, which signs authorities that sign no others."""
     builder = _authority(f"{name} root", key.public_key(), at, lifetime, depth=1)
     builder = builder.issuer_name(_name(f"{name} root"))
     return _signed(builder, key, key.public_key())
 
 
 def intermediate(signer: Signer, key: Key, name: str, at: datetime, lifetime: timedelta) -> Certificate:
-    """An authority below the root: signs cloudlets' certificates, no authorities."""
+    """Return an authority below the root, which signs cloudlets' certificates and no authorities."""
     lifetime = min(lifetime, signer.certificate.not_valid_after_utc - at)
     builder = _authority(f"{name} intermediate", key.public_key(), at, lifetime, depth=0)
     return _signed(builder.issuer_name(signer.certificate.subject), signer.key, signer.key.public_key())
 
 
 def leaf(signer: Signer, request: Request, cloudlet: str, vtep: str, begin: datetime, end: datetime) -> Issued:
-    """A cloudlet's certificate: the name as URI and as DNS name, and the address of its tunnels. For TLS, as client and
-    as server, and for IKE (RFC 4945)."""
+    """Issue a cloudlet's certificate: the name as URI and as DNS name, and the address of its tunnels. It is for TLS,
+    as client and as server, and for IKE (RFC 4945)."""
     names = [x509.UniformResourceIdentifier(URI + cloudlet), x509.DNSName(cloudlet), x509.IPAddress(ip_address(vtep))]
     uses = [ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.IPSEC_IKE]
     return _leaf(signer, request, names, uses, begin, end)
 
 
 def own(signer: Signer, request: Request, begin: datetime, end: datetime) -> Issued:
-    """The controller's: for TLS as server alone, and so that no cloudlet can have the like, whose names have no
-    dots."""
+    """Issue the controller's certificate, for TLS as server alone. Its name has dots, and cloudlets' names have none,
+    so no cloudlet can get the same name."""
     return _leaf(signer, request, [x509.DNSName(CONTROLLER)], [ExtendedKeyUsageOID.SERVER_AUTH], begin, end)
 
 
@@ -241,7 +242,7 @@ def _leaf(
 
 
 def crl(signer: Signer, revoked: Iterable[Revoked], at: datetime, lifetime: timedelta) -> str:
-    """A revocation list. Its number is its time in milliseconds: it grows, whichever replica makes it."""
+    """Return a revocation list. Its number is its time in milliseconds, so it grows whichever replica makes it."""
     builder = x509.CertificateRevocationListBuilder().issuer_name(signer.certificate.subject)
     builder = builder.last_update(at).next_update(at + lifetime)
     for entry in revoked:

@@ -1,7 +1,9 @@
-"""Access rules as a cloudlet enforces them: Flowspec (RFC 8955, RFC 8956) for each of its LANs, and what it counts.
+"""Access rules as a cloudlet enforces them: Flowspec (RFC 8955, RFC 8956) for each of its LANs, and the filters'
+counters.
 
-Sent as server-sent events named `access` on the stream of desired states, ahead of the desired state that they belong
-to: what is let in by that is filtered from its first frame on. `POST /api/v1/agent/access` takes what was counted.
+Sent as server-sent events named `access` on the stream of desired states, before the desired state that they belong to,
+so traffic that the new state admits is filtered from its first frame on. `POST /api/v1/agent/access` takes the
+counters.
 """
 
 from typing import Annotated, Literal
@@ -17,8 +19,8 @@ Hex = Annotated[str, Field(pattern=r"^([0-9a-f]{2})+$", max_length=8192)]
 
 
 class Filter(Message):
-    """One specification: the NLRI as it is in BGP, with its length in front, and the extended communities that say what
-    to do (RFC 8955, section 7), eight octets each. Both in lower-case hex."""
+    """One specification: the NLRI as in BGP, with its length in front, and the extended communities of its actions (RFC
+    8955, section 7), eight octets each. Both in lower-case hex."""
 
     family: FlowFamily
     nlri: Hex
@@ -26,23 +28,24 @@ class Filter(Message):
 
 
 class Filtered(Message):
-    """What comes to the LAN of `endpoint` out of its tunnels goes through these, in the order of RFC 8955, section 5.1:
-    the first that matches decides, and what none matches is accepted."""
+    """The filters for packets that come out of tunnels to the LAN of `endpoint`, in the order of RFC 8955, section 5.1.
+    The first match decides; a packet without a match is accepted."""
 
     endpoint: str
     filters: list[Filter]
 
 
 class Access(Message):
-    """All that one cloudlet filters. `version` is that of the desired state it goes with: until the cloudlet has come
-    to that, what was filtered before is filtered as well."""
+    """All filters of one cloudlet. `version` is that of the desired state they go with. Until the cloudlet has reached
+    that state, the former filters stay in force as well."""
 
     version: int
     lans: list[Filtered]
 
 
 class Counted(Message):
-    """What a filter in the kernel has matched since it was put in, and how many packets of that did not pass."""
+    """The packets and bytes that a filter in the kernel has matched since it was installed, and the packets it
+    dropped."""
 
     endpoint: Name
     family: FlowFamily
@@ -71,16 +74,17 @@ Impostor = Literal[
     "vxlan",
     "vni",
 ]
-"""What somebody sent who may not: at an access port a tagged frame, one with another header in front of its packet, a
-DHCP server's message, a router's, something from the gateway's addresses, headers that cannot be read, something from
-somebody else's address; beyond a port's budget more MACs (`crowd`), more addresses (`speakers`), packets for more
-addresses (`scan`), or more for DHCP and the router (`requests`), and the same out of a tunnel (`-in`); or VXLAN, from
-somebody who shares no pool with the cloudlet, or from a VTEP that shares one with the VNI of another tunnel."""
+"""Traffic of a sender that may not send it. At an access port: a tagged frame, a frame with another header in front of
+its packet (`wrapped`), a message of a DHCP server or router, a packet from the gateway's addresses, unreadable headers
+(`hidden`), or a packet from an address of another host (`source`). Beyond a port's budget: more MACs (`crowd`), more
+sender addresses (`speakers`), packets for more addresses (`scan`), or more requests for DHCP and the router
+(`requests`); with `-in`, the same out of a tunnel. VXLAN: from a sender that shares no pool with the cloudlet
+(`vxlan`), or from a VTEP that shares one, with the VNI of another tunnel (`vni`)."""
 
 
 class Dropped(Message):
-    """Packets of impostors that were dropped since the rules were last put in. `endpoint`: at whose LAN, None where it
-    came by the underlay."""
+    """Packets of impostors that were dropped since the rules were last installed. `endpoint` is the endpoint of the
+    LAN; None if the packets came over the underlay."""
 
     endpoint: Name | None = None
     what: Impostor
@@ -88,7 +92,7 @@ class Dropped(Message):
 
 
 class AccessReport(Message):
-    """All filters that are in the cloudlet's kernel, and what was dropped of impostors, if anything was."""
+    """All filters in the cloudlet's kernel, and the packets of impostors that were dropped, if any."""
 
     cloudlet: Name
     filters: Annotated[list[Counted], Field(max_length=100_000)]

@@ -1,13 +1,13 @@
-"""Ranges of pairs that an agent gives out by itself, and its account of them.
+"""Ranges of pairs that an agent leases by itself, and its reports of them.
 
-`POST /api/v1/agent/leases/exchange`, one endpoint at a time: the agent says what has changed, what it needs, and of
-whom it knows nothing; the answer says what was taken in, what it may use now, and who those are. Pairs are counted from
-0: the device's address is the prefix's base + 2 + 2 * number, its VM's the one above, in either family. Seconds are
-counted from when the message is sent, so that no two clocks need agree.
+`POST /api/v1/agent/leases/exchange`, one endpoint at a time. The agent tells its changes, the blocks it needs, and the
+clients it does not know. The answer tells which changes are stored, which blocks the agent may use now, and who those
+clients are. Pairs are counted from 0: the device's address is the prefix's base + 2 + 2 * number, its VM's the one
+above, in either family. Seconds count from the sending of the message, so clocks need not agree.
 
-An incarnation is one unbroken memory of an agent. Within it, `version` counts the changes that it made to leases, and
-an entry is the whole state of one half of a pair at its last change: entries may be sent twice, and a later one takes
-the place of an earlier one. `turn` grows with every attempt, so that an exchange that comes late does nothing.
+An incarnation is one unbroken memory of an agent. Within it, `version` counts the agent's changes to leases, and an
+entry is the whole state of one half of a pair after its last change: entries may be sent twice, and a later one
+replaces an earlier one. `turn` grows with every attempt, so that a delayed exchange has no effect.
 """
 
 from typing import Annotated, Literal, Self
@@ -24,7 +24,8 @@ Hostname = Annotated[str, Field(max_length=255, pattern=r"^[^\x00-\x1f\x7f-\x9f]
 
 
 class Client(Message):
-    """How a machine is known to DHCP: `02:00:5e:00:00:01`, option 61 in lower-case hex, or both."""
+    """A machine's identity in DHCP: `mac` as `02:00:5e:00:00:01`, `client_id` (option 61) as lower-case hex, or
+    both."""
 
     mac: Mac | None = None
     client_id: ClientId | None = None
@@ -37,9 +38,9 @@ class Client(Message):
 
 
 class Entry(Client):
-    """Half of a pair, leased for another `left` seconds; 0: not leased any more. `device` is the name by which the
-    agent knows the pair's device, None if it has none. Not `sure`: the agent's memory has a gap since, and what the
-    database has counts."""
+    """Half of a pair, leased for another `left` seconds; 0: no longer leased. `device` is the agent's name for the
+    pair's device, None if it has none. Without `sure`, the agent's memory has had a gap since, and the database's state
+    counts instead."""
 
     version: Count
     number: Count
@@ -51,9 +52,9 @@ class Entry(Client):
 
 
 class Declined(Client):
-    """An address that this client was given and found in use by somebody else (DHCPDECLINE, RFC 2131 section 3.1, and
-    RFC 8415 section 18.2.8). Nobody gets it for another `left` seconds; `whole`: nor the other half of the pair, which
-    is its device's no longer."""
+    """An address that a client was given and found in use by another host (DHCPDECLINE, RFC 2131 section 3.1, and RFC
+    8415 section 18.2.8). Nobody gets it for another `left` seconds. With `whole`, nobody gets the other half of the
+    pair either, and the pair is no longer its device's."""
 
     number: Count
     kind: Literal["md", "vm"]
@@ -62,12 +63,13 @@ class Declined(Client):
 
 
 class Exchange(Message):
-    """`acked` is the version up to which the controller has said that it has all; `entries` go on from there, `more`
-    says that they are not all of them. `blocks` are all that the agent holds, None where that is as it was. `want`:
-    so many more; `give_back`: not used any more, nothing in them is leased. `forget`: pairs that nobody has used for
-    longest, to be used for others. `ask`: who are these? `resting`: there are blocks of a former incarnation, which
-    will be used again when they have rested, unless the controller is heard before: what it answers ends that.
-    `declined` are told until they are heard; agents of a former release tell of none."""
+    """The agent's part of an exchange. `acked` is the version up to which the controller has confirmed all changes.
+    `entries` continue from there; `more` means that further ones follow. `blocks` are all that the agent holds, None if
+    unchanged. `want` is the number of further blocks that it needs. `give_back` are blocks it no longer uses, with no
+    lease in them. `forget` are the pairs unused for longest, to be freed for other devices. `ask` are clients to
+    identify. `resting` means that blocks of a former incarnation rest: the agent uses them again after the rest, unless
+    the controller answers first, which takes them away. `declined` are repeated until the controller answers; agents of
+    former releases send none."""
 
     endpoint: str = Field(max_length=63)
     incarnation: str = Field(pattern=r"^[0-9a-f]{32}$")
@@ -93,8 +95,8 @@ class Block(Message):
 
 
 class Known(Message):
-    """A device as the controller knows it. `number` is its pair here, which is the agent's to lease from now on, and
-    the device's until the agent is told that it is forgotten; None: it has none yet."""
+    """A device as the controller knows it. `number` is its pair here, None if it has none yet. The agent leases this
+    pair from now on, and it stays the device's until the controller lists it as `forgotten`."""
 
     device: str
     number: int | None
@@ -105,19 +107,21 @@ class Known(Message):
 
 
 class Exchanged(Message):
-    """`anew`: this incarnation counts no longer; begin another. `resync`: the controller knows less than it once said
-    (its database is an older copy): send everything, and the blocks. In both cases nothing was done.
+    """The controller's part of an exchange. `anew`: this incarnation is no longer valid; the agent begins another.
+    `resync`: the controller knows less than it once confirmed (its database is an older copy); the agent sends
+    everything, and its blocks. In both cases the exchange changed nothing.
 
-    `blocks` are given now, or were and the agent has not said that it has them. `without` are first and last number of
-    pairs that nobody gets unless a device is said to have it. `bound`: at access ports a leased address is its holder's
-    alone, and one of the blocks that is not leased nobody's. `hosts`: what the LAN's hosts are told."""
+    `blocks` are given now, or were given before and not yet confirmed by the agent. `without` are the first and last
+    numbers of pairs that nobody gets unless the controller names a device for them. `bound`: at access ports, only its
+    holder may use a leased address, and nobody a free address of the blocks. `hosts` are the LAN's settings for its
+    hosts."""
 
     acked: int = 0
     anew: bool = False
     resync: bool = False
     lease_seconds: int
     without: list[tuple[int, int]] = Field(default_factory=list)
-    bound: bool = Field(default=True, exclude_if=bool)  # agents of a former release know no such field, nor the next
+    bound: bool = Field(default=True, exclude_if=bool)  # agents of former releases know neither this field nor the next
     hosts: HostSettings = Field(default=NO_SETTINGS, exclude_if=lambda hosts: hosts == NO_SETTINGS)
     blocks: list[Block] = Field(default_factory=list)
     forgotten: list[int] = Field(default_factory=list)

@@ -1,4 +1,5 @@
-"""Desired state: what the controller wants one cloudlet to be. A whole document every time, never a delta.
+"""Desired state: the configuration that the controller wants at one cloudlet. A whole document every time, never a
+delta.
 
 Sent as server-sent events named `desired` on `GET /api/v1/agent/desired`; the event id is `version`. A stream opened
 with `Last-Event-ID: N` gets the current document at once if its version differs from N, else waits for the next.
@@ -65,18 +66,18 @@ class Endpoint(Message):
 
 
 class Protected(Message):
-    """The other end of a BGP session that goes through IPsec or not at all. `name` is what it has to prove, and is the
-    cloudlet's or the route server's; `address` is where it is."""
+    """The other end of a BGP session that must go through IPsec. `name` is the cloudlet's or route server's name, which
+    the peer has to prove; `address` is the peer's address."""
 
     name: str
     address: str
 
 
 class Desired(Message):
-    """All that one cloudlet should be, at rule set `generation`. `version` counts documents of this cloudlet.
+    """The whole configuration of one cloudlet at rule set `generation`. `version` counts documents of this cloudlet.
 
     `asn` and `router_id` configure the PE's BGP speaker; `vtep` is the local end of every tunnel and of BGP sessions.
-    The host of a route server has neither speakers nor endpoints, and everybody as `protected`.
+    The host of a route server has neither speakers nor endpoints; its `protected` lists every enrolled cloudlet.
     """
 
     version: int
@@ -91,10 +92,11 @@ class Desired(Message):
 
 
 GATEWAYS = "02:57"
-"""How the MACs of all cloudlets' own addresses on their LANs begin: locally administered, and no machine's."""
+"""The first octets of the MACs of cloudlets' own addresses on their LANs: locally administered, and used by no
+machine."""
 
 
 def gateway_mac(cloudlet: str, index: int) -> str:
-    """The MAC of the cloudlet's own address on the LAN of the endpoint with that index: the same after every restart,
-    so that ARP caches stay right."""
+    """Return the MAC of the cloudlet's own address on the LAN of the endpoint with that index. It is the same after
+    every restart, so ARP caches stay right."""
     return f"{GATEWAYS}:" + blake2b(f"{cloudlet}/{index}".encode(), digest_size=4).digest().hex(":")

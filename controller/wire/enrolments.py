@@ -1,4 +1,4 @@
-"""Enrolment: an agent trades a one-time token for a credential. `POST /api/v1/enrolments` -> 201."""
+"""Enrolment: an agent exchanges a one-time token for a credential. `POST /api/v1/enrolments` -> 201."""
 
 from typing import Annotated, Literal
 
@@ -13,9 +13,9 @@ Credential = Annotated[str, Field(pattern="^[0-9A-Za-z_-]{43,128}$")]
 
 
 class EnrolmentRequest(Message):
-    """`token` is the one-time token, bound to `cloudlet`; both must match. `csr` is for the first certificate.
-    `credential` is what the agent wants to be known by, of its own making: who asks with the same one, and for the same
-    key, asks again because the answer was lost, and gets it once more. Without it the controller makes one."""
+    """A request to enrol. `token` is the one-time token, bound to `cloudlet`; both must match. `csr` is for the first
+    certificate. `credential` is one that the agent has generated. An agent that lost the answer repeats the request
+    with the same credential and key, and gets the answer again. Without `credential` the controller generates one."""
 
     token: Annotated[str, Field(max_length=200)]
     cloudlet: Name
@@ -25,9 +25,10 @@ class EnrolmentRequest(Message):
 
 
 class Enrolment(Message):
-    """`credential` is the bearer token of every later call under `/api/v1/agent`; it is shown this once. `pending`
-    means that an operator has to approve the cloudlet before it gets any desired state other than an empty one, or a
-    certificate. `certified` is there if the request had a CSR and there is somebody to issue."""
+    """The answer to an enrolment. `credential` is the bearer token of every later call under `/api/v1/agent`; it is
+    shown only once. `pending` means that an operator has to approve the cloudlet before it gets a certificate, or any
+    desired state other than an empty one. `certified` is present if the request had a CSR and the controller issues
+    certificates."""
 
     cloudlet: str
     credential: str

@@ -1,4 +1,4 @@
-"""Types of fields that several messages have."""
+"""Types of fields that several messages share."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=63)]
 """A DNS label, lower case."""
 
 Mac = Annotated[str, Field(pattern=MAC_PATTERN)]
-"""`02:00:5e:00:00:01`."""
+"""A MAC address, such as `02:00:5e:00:00:01`."""
 
 ClientId = Annotated[str, Field(pattern=CLIENT_ID_PATTERN)]
 """DHCP option 61 as lower-case hex."""
@@ -25,9 +25,9 @@ Device = Annotated[str, Field(max_length=64)]
 """A network interface's name."""
 
 Version = Annotated[str, Field(max_length=200)]
-"""Of a release of Weft."""
+"""A release of Weft."""
 
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 Real = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
-"""Whatever is measured and never negative."""
+"""A measured value that is never negative."""

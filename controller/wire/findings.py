@@ -1,4 +1,4 @@
-"""Findings: what an agent has found out about its host and about what passes. A part of its report
+"""Findings: problems that an agent has found at its host and in its traffic. A part of its report
 (`controller/wire/reports.py`); `weft doctor` names a remedy for each kind."""
 
 from typing import Annotated, Literal
@@ -20,22 +20,22 @@ FindingKind = Literal[
     "pairs-hoarded",
     "findings-untold",
 ]
-"""`rules-gone`: somebody else took the agent's nftables rules out, and they are back. `foreign-rules`: somebody else's
-rules drop what the LANs send. `setting`: a sysctl does. `mtu-mismatch`, `control-word`: the PE at the other end of a
-pseudowire announces other layer-2 information (RFC 4761, section 3.2.4). `cloned-client`: one DHCP client identifier
-with two MACs. `guest-silent`: a VM runs, and its guest does not answer. `mac-duplicate`: a MAC comes from two places
-of a LAN in turn (RFC 7432, section 15.1). `pairs-hoarded`: the clients at one port were refused further pairs of a LAN
-that has few left. `findings-untold`: there are more than a report may have."""
+"""`rules-gone`: another program removed the agent's nftables rules, and the agent has restored them. `foreign-rules`:
+another program's rules drop traffic of the LANs. `setting`: a sysctl drops it. `mtu-mismatch`, `control-word`: the PE
+at the other end of a pseudowire announces other layer-2 information (RFC 4761, section 3.2.4). `cloned-client`: one
+DHCP client identifier with two MACs. `guest-silent`: a VM runs, and its guest does not answer. `mac-duplicate`: a MAC
+comes from two places of a LAN in turn (RFC 7432, section 15.1). `pairs-hoarded`: the clients at one port were refused
+further pairs of a LAN that has few left. `findings-untold`: there are more findings than a report may have."""
 
 Verdict = Literal["passes", "silent"]
 IpFamily = Literal["ipv4", "ipv6"]
 
 
 class Finding(Message):
-    """One thing that is found. `subject` is what it is about (a table, a setting, a remote, a VM), `expected` and
-    `found` the two values, `text` a sentence. `endpoint`: whose LAN it concerns, None for the whole cloudlet. Texts
-    stay the same while nothing changes: an event tells of each new one. `milliseconds`: how long rules were gone,
-    once they are back."""
+    """One finding. `subject` is its subject (a table, a setting, a remote, a VM), `expected` and `found` the two
+    values, `text` a sentence. `endpoint` is the endpoint of the LAN concerned, None for the whole cloudlet. Texts stay
+    the same while nothing changes, because each new text causes an event. `milliseconds` is how long rules were
+    missing, once they are restored."""
 
     kind: FindingKind
     subject: Annotated[str, Field(max_length=120)]
@@ -49,9 +49,9 @@ class Finding(Message):
 
 
 class Passage(Message):
-    """Whether what the agent sends from the gateway of a LAN to the gateway of `remote` comes back: `silent` after
-    several probes in a row without an answer, `passes` after one. `allowed`: whether the two share a pool; if not,
-    nothing may come back. `family`: of the two gateways' addresses."""
+    """The result of probes from the gateway of a LAN to the gateway of `remote`: `silent` after several probes in a row
+    without an answer, `passes` after one answer. `allowed`: whether the two share a pool; if not, no answer may arrive.
+    `family` is that of the two gateways' addresses."""
 
     remote: Name
     allowed: bool

@@ -1,10 +1,10 @@
-"""The settings that a LAN gives its hosts beside their address (policy `addresses.hosts`)."""
+"""The settings that a LAN gives its hosts in addition to their address (policy `addresses.hosts`)."""
 
 from controller.wire.model import Message
 
 
 class Route(Message):
-    """A route for hosts: to the prefix `to` (CIDR) by the router `via`, None: by the LAN's gateway."""
+    """A route for hosts: to the prefix `to` (CIDR) over the router `via`; None means the LAN's gateway."""
 
     to: str
     via: str | None = None
@@ -14,9 +14,9 @@ class Route(Message):
 
 
 class HostSettings(Message):
-    """Addresses are of either family and each family's clients get their own. `dns` and `ntp` are servers, in order of
-    preference; `domain` is the name that hosts are in, `search` the names that resolvers try. An empty one is not
-    sent."""
+    """The settings of a LAN's hosts. Addresses are of either family; each family's clients get their own. `dns` and
+    `ntp` are servers, in order of preference. `domain` is the hosts' domain name, `search` the resolvers' search list.
+    An empty setting is not sent."""
 
     dns: tuple[str, ...] = ()
     domain: str | None = None
@@ -26,4 +26,4 @@ class HostSettings(Message):
 
 
 NO_SETTINGS = HostSettings()
-"""Nothing but what follows from the LAN."""
+"""No settings beyond those that follow from the LAN."""

@@ -1,9 +1,9 @@
-"""Leases on behalf of DHCP clients, as a DHCP server and its source of leases speak of them.
+"""Leases on behalf of DHCP clients, in messages between a DHCP server and its source of leases.
 
-Agents of former releases ask the controller for each: `POST /api/v1/agent/leases` grants or renews (idempotent per
-client), `POST /api/v1/agent/leases/release` gives back. Today's have ranges of their own (delegations.py).
-A device that nobody registered gets an even address under its own client id; a VM must be registered with its device,
-because its address is the one above the device's.
+Agents of former releases ask the controller for each lease: `POST /api/v1/agent/leases` grants or renews (idempotent
+per client), `POST /api/v1/agent/leases/release` gives back. Present agents have ranges of their own (delegations.py).
+An unregistered device gets an even address under its own client id; a VM must be registered with its device, because
+its address is the one above the device's.
 """
 
 from typing import Annotated, Literal
@@ -14,12 +14,13 @@ from controller.wire.fields import Address, Name
 from controller.wire.model import Message
 
 Written = Annotated[str, Field(max_length=510)]
-"""As the client writes it: the longest is an identifier of 255 octets in hex."""
+"""As the client writes it; at most an identifier of 255 octets in hex."""
 
 
 class LeaseRequest(Message):
-    """`mac` is `02:00:5e:00:00:01` form; `client_id` is DHCP option 61 as lower-case hex, None when the client sent
-    none. `address` is what the client asked for (option 50 or ciaddr), a hint only; `renewing`: it uses that now."""
+    """A request for a lease. `mac` is in the form `02:00:5e:00:00:01`; `client_id` is DHCP option 61 as lower-case hex,
+    None if the client sent none. `address` is the address that the client asked for (option 50 or ciaddr), only a hint;
+    with `renewing`, the client uses that address now."""
 
     endpoint: Name
     mac: Written
@@ -30,8 +31,8 @@ class LeaseRequest(Message):
 
 
 class LeaseGrant(Message):
-    """An address of the plan. `address` without length, `prefix_length` of the LAN, `gateway` the cloudlet's address.
-    `kind` says MD or VM; `device` names the device the pair belongs to. `seconds` is the lease time."""
+    """A leased address of the plan. `address` has no length, `prefix_length` is the LAN's, `gateway` the cloudlet's
+    address. `kind` is MD or VM; `device` is the name of the pair's device. `seconds` is the lease time."""
 
     address: str
     prefix_length: int
@@ -42,7 +43,7 @@ class LeaseGrant(Message):
 
 
 class LeaseRelease(Message):
-    """The client gives its address back."""
+    """A client's request to give its address back."""
 
     endpoint: Name
     address: Address

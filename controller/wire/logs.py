@@ -1,4 +1,5 @@
-"""Log lines as Weft's programs write them: one event is one line, whatever stands in the names and texts of others."""
+"""Log lines as Weft's programs write them: each event is one line, whatever characters names and texts from outside
+have."""
 
 import logging
 import sys
@@ -11,16 +12,17 @@ from controller.wire.repeats import Repeats
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 LONGEST = 8_000
-"""Characters of a line."""
+"""Maximum number of characters of a line."""
 
 
 def visible(text: str) -> str:
-    """`text` without characters that a terminal obeys, or that end a line: their escapes stand for them."""
+    """Return `text` with each unprintable character escaped, such as line ends and the control codes of terminals."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 class Lines(logging.Formatter):
-    """What follows a line, such as a traceback, is set in by a bar: no line of it can be taken for an event."""
+    """Formats an event as one line. Lines that follow it, such as a traceback, begin with a bar, so none looks like an
+    event."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         return visible(super().formatMessage(record))[:LONGEST]
@@ -32,20 +34,20 @@ class Lines(logging.Formatter):
 
 
 class Bounded(logging.StreamHandler[TextIO]):
-    """Leaves out what is said too often (`repeats.py`)."""
+    """Leaves out lines that repeat too often (`repeats.py`)."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
         self._repeats = Repeats()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes a line, and how many were left out before."""
+        """Write a line, preceded by the counts of lines that were left out."""
         for one in self._repeats.admit(record, time.monotonic()):
             super().emit(one)
 
 
 def begin(level: int) -> None:
-    """Logs to standard error from now on."""
+    """Start logging to standard error."""
     handler = Bounded(sys.stderr)
     handler.setFormatter(Lines(FORMAT))
     logging.basicConfig(level=level, handlers=[handler])

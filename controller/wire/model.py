@@ -4,6 +4,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Message(BaseModel):
-    """An immutable message. A field that the reader does not know is refused rather than dropped."""
+    """An immutable message. A reader refuses a message with an unknown field instead of ignoring the field."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

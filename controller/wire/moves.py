@@ -1,27 +1,28 @@
-"""Moves, between the controller that decides and the agents that act.
+"""Moves: messages between the controller, which decides, and the agents, which act.
 
 Orders are sent as server-sent events named `orders` on `GET /api/v1/agent/desired`, without an id: the whole document
-at the beginning of a stream and whenever it changes. They say what is to be so, not what has to be done next: an agent
-that has carried an order out reports so again when it is asked again, and one that has lost its memory looks at the
-hypervisor first. An order that is not there any more is not carried on with, and nothing is undone without one.
+at the beginning of a stream and whenever it changes. An order describes a state to reach, not a next step. An agent
+that has carried an order out reports so again when it gets the order again; an agent that has lost its memory looks at
+the hypervisor first. An agent stops work on an order that is no longer in the document, and undoes nothing without an
+order.
 
-`POST /api/v1/agent/moves` takes progress and answers 204 once the database has it. Progress of an order that is not
-there any more is taken and comes to nothing, but for one that is to begin (409, below).
+`POST /api/v1/agent/moves` takes progress and answers 204 once the database has it. Progress of an order that no longer
+exists is accepted and has no effect, except that the start of one is refused (409, below).
 
-Who may run the VM (so that it runs exactly once, whatever dies when):
-- The destination runs it only by `activate`, which the controller orders only after it has written down that the source
-  reported `switchover` done, and so will never run it again by itself.
-- The source runs it again only by `abort`, which the controller orders only as long as it has not written that down;
+The right to run the VM (so that it runs exactly once, whichever part fails at any time):
+- The destination runs it only by `activate`. The controller orders that only after it has stored that the source
+  reported `switchover` done, and so never runs it again by itself.
+- The source runs it again only by `abort`. The controller orders that only as long as it has not stored that report;
   later only once the destination, which could not run it, has reported its own `abort` done.
-- `switchover` and `activate` are begun only once a report that they are `running` was answered with 204: 409 says that
-  the order is not there any more. An `activate` that has `failed` or was `refused` has not left the VM running.
-- Until the end of its `switchover` was answered as well, the source reports at least every third of `fence_seconds`.
-  If its last answered report was sent `fence_seconds` ago, or its agent was started meanwhile, it makes sure that the
-  VM does not run, until it is told what to do. Twice that time after the last word, the controller may go on with the
-  destination, which can run the VM if all of its state has arrived.
-- A destination that has begun `activate` and fell silent is waited for; one that has not begun may be passed over.
+- An agent begins `switchover` and `activate` only once a report that they are `running` was answered with 204; 409
+  means that the order no longer exists. An `activate` that has `failed` or was `refused` has not left the VM running.
+- Until its report of the end of `switchover` is answered too, the source reports at least every third of
+  `fence_seconds`. If its last answered report was sent `fence_seconds` ago, or its agent restarted meanwhile, it makes
+  sure that the VM does not run, until it gets an order. Twice that time after the source's last report, the controller
+  may continue with the destination, which can run the VM if all of its state has arrived.
+- The controller waits for a destination that began `activate` and fell silent. It may pass over one that did not begin.
 
-All other orders under way are reported on at least every 20 s; whoever says nothing for 60 s has failed.
+An agent reports on all other orders under way at least every 20 s; an order without a report for 60 s has failed.
 """
 
 from typing import Annotated, Literal, Self
@@ -38,30 +39,30 @@ Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Act = Literal[
     "start", "stop", "prepare", "disk", "memory", "switchover", "activate", "join", "leave", "discard", "abort"
 ]
-"""What one of the two cloudlets is to bring about (source or destination in brackets):
+"""The result that an order asks of one of the two cloudlets (source or destination in brackets):
 
-start       (destination) the machine runs, newly booted: nobody moves
-stop        (destination) the machine is shut down, and nothing is left of it but its disk: nobody moves
-prepare     (destination) the machine waits for its state; the answer says where, as `target`
+start       (destination) the machine runs, newly booted; no move
+stop        (destination) the machine is shut down, and only its disk is left; no move
+prepare     (destination) the machine waits for its state; the answer has its address, as `target`
 disk        (source)      the disk is the same at the target, and stays so while the VM runs
-memory      (source)      the memory is the same but for what the last pause can take; the VM runs on
+memory      (source)      the memory is the same, except for as much as the last pause can transfer; the VM runs on
 switchover  (source)      the VM is stopped, the target has all of its state, and it will not run here again
-activate    (destination) the VM runs; its neighbours hear where it is (gratuitous ARP and NA); the waiting vNIC is up
+activate    (destination) the VM runs; it has announced itself (gratuitous ARP and NA); the waiting vNIC is up
 join        (destination) the device has joined the new address (MP_JOIN), and that was seen
 leave       (destination) the old address takes no new connections, then is gone, and its vNIC is down; roles swap
-discard     (source)      nothing is left of the machine; its old address is leased no longer, if it has a `new` one
+discard     (source)      nothing is left of the machine; its old address is no longer leased, if it has a `new` one
 abort       (both)        as if there had been no move: it runs at the source, nothing is left at the destination
 """
 
 
 POWER = ("start", "stop")
-"""Orders that are no part of a move: `move` is the machine's name then, and `number` the revision of its record."""
+"""Orders that are not part of a move. Their `move` is the machine's name, and `number` the revision of its record."""
 
 
 class Target(Message):
-    """Where a destination waits: `memory` and `disk` are URIs in the driver's own words (`disk` None without a disk),
-    several of the former if it can be reached by several paths. `platform` is what the machine finds there; None by a
-    driver that cannot say, or an agent of an older release."""
+    """The addresses at which a destination waits. `memory` and `disk` are URIs in the driver's own form (`disk` is None
+    without a disk); `memory` has several if several paths lead there. `platform` is the machine's platform there; None
+    from a driver that cannot tell, or an agent of an older release."""
 
     memory: Annotated[list[Annotated[str, Field(max_length=200)]], Field(min_length=1, max_length=8)]
     disk: Annotated[str, Field(max_length=200)] | None = None
@@ -69,21 +70,21 @@ class Target(Message):
 
 
 class Tuning(Message):
-    """How the driver may transfer, by policy. `downtime_ms` is the pause it aims at."""
+    """The policy's limits on a transfer. `downtime_ms` is the pause that the driver aims at."""
 
     downtime_ms: Annotated[int, Field(ge=1, le=60_000)] = 300
     compression: bool = True
     auto_converge: bool = True
     post_copy: bool = False
     bandwidth: Count | None = None
-    """Bits per second at most; None: what the link takes."""
+    """Maximum bits per second; None: no limit other than the link's."""
 
 
 class Addresses(Message):
-    """The plan of a move. `old` is what the VM is known by now and `new` what it gets at the destination, both without
-    length; `device` is the device's own address at the destination, where the join is looked for. `new` is None in a
-    move that keeps the address, and in a `discard` also if the VM has kept it after all. `linger` is how many seconds
-    the old one lives on after the join."""
+    """The plan of a move. `old` is the VM's present address and `new` its address at the destination, both without
+    length; `device` is the device's own address at the destination, where the agent looks for the join. `new` is None
+    in a move that keeps the address, and in a `discard` also if the VM has kept it after all. `linger` is how many
+    seconds the old address stays after the join."""
 
     old: str
     new: str | None = None
@@ -92,8 +93,9 @@ class Addresses(Message):
 
 
 class Order(Message):
-    """`number` grows with every order of a move, and comes back in its progress. `endpoint` is the LAN at this
-    cloudlet, `peer` and `peer_vtep` the other cloudlet. `serving` is the vNIC that has the old address."""
+    """An order to one cloudlet. `number` grows with every order of a move, and the order's progress repeats it.
+    `endpoint` is the LAN at this cloudlet, `peer` and `peer_vtep` the other cloudlet. `serving` is the vNIC that has
+    the old address."""
 
     move: Name
     number: Number
@@ -110,16 +112,16 @@ class Order(Message):
 
 
 class Orders(Message):
-    """All that a cloudlet is to bring about now, at most one order of a move."""
+    """All present orders of a cloudlet, at most one of each move."""
 
     cloudlet: Name
     orders: list[Order]
 
 
 class Figures(Message):
-    """What was measured, as far as it applies; sums over the whole act. `total` and `done` are bytes of the act's work,
-    `wire` what went over the network; `bandwidth` in bits per second, `dirty_rate` in bytes a second, times in seconds
-    and, where they say so, milliseconds. `paused_ms` is how long the hypervisor stopped the VM."""
+    """Measured values, as far as they apply; sums over the whole act. `total` and `done` are bytes of the act's work,
+    `wire` the bytes that went over the network; `bandwidth` is in bits per second, `dirty_rate` in bytes a second,
+    times in seconds or, where the name says so, milliseconds. `paused_ms` is how long the hypervisor stopped the VM."""
 
     seconds: Real | None = None
     done: Count | None = None
@@ -134,8 +136,8 @@ class Figures(Message):
 
 
 class Progress(Message):
-    """How far an order is. `failed` ends it: what the agent left behind is what `detail` says, and an `abort` cleans
-    up. `refused`: the same again would fail the same way (no room, no such image), so another try is no use."""
+    """The progress of an order. `failed` ends it: `detail` says what the agent left behind, and an `abort` cleans up.
+    `refused`: another try would fail the same way (no room, no such image)."""
 
     move: Name
     number: Number
@@ -153,10 +155,10 @@ class Progress(Message):
 
 
 class MoveReport(Message):
-    """Progress since the last report, in its order, and the machines of the cloudlet as they are now. `unlisted` are
-    drivers that have not listed theirs since the agent was started: of these nothing is known. `platforms` are what
-    machines of each driver find here; None: as it was last told. An agent that has told them understands
-    `Target.platform`; one that never did is not sent it."""
+    """Progress since the last report, in its order, and the present machines of the cloudlet. `unlisted` are drivers
+    that have not listed their machines since the agent started; the state of those machines is unknown. `platforms` has
+    the platform of each driver here; None: as last reported. An agent that has reported them understands
+    `Target.platform`; the controller sends it to no other."""
 
     cloudlet: Name
     progress: list[Progress] = Field(max_length=200, default_factory=list)

@@ -1,4 +1,4 @@
-"""How names and hardware addresses are written: what messages and requests check."""
+"""Patterns of names and hardware addresses, checked in messages and requests."""
 
 NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 """A DNS label (RFC 1123, section 2.1), lower case."""

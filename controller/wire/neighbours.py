@@ -1,11 +1,12 @@
-"""Neighbours: whom a cloudlet is to probe, and what its probes found (Teka, "Possible neighbour database").
+"""Neighbours: the cloudlets that a cloudlet probes, and the results of its probes (Teka, "Possible neighbour
+database").
 
 Candidates are sent as server-sent events named `candidates` on `GET /api/v1/agent/desired`, without an id: a whole
-document at the beginning of a stream and whenever it changes, beside the desired state and without a part in its
-version. An agent that does not know the event passes over it.
+document at the beginning of a stream and whenever it changes. They are not part of the desired state or its version. An
+agent that does not know the event ignores it.
 
-`POST /api/v1/agent/neighbours` takes a report and answers 204 once the database has it. What was not answered is sent
-again; the controller knows by `run` and `number` what it has already.
+`POST /api/v1/agent/neighbours` takes a report and answers 204 once the database has it. The agent repeats a report that
+got no answer; the controller recognises duplicates by `run` and `number`.
 """
 
 from typing import Annotated, Literal, Self
@@ -31,8 +32,8 @@ class Candidate(Message):
 
 
 class Candidates(Message):
-    """All whom `cloudlet` probes, from its own `vtep`: `echoes` echoes to each, every `probe_seconds`. What was found
-    is reported at least every `report_seconds`. The candidates are also those whose probes are answered."""
+    """All neighbours that `cloudlet` probes, from its own `vtep`: `echoes` echoes to each, every `probe_seconds`. The
+    agent reports results at least every `report_seconds`, and answers probes of the candidates only."""
 
     cloudlet: str
     vtep: str
@@ -44,7 +45,7 @@ class Candidates(Message):
 
 class Measurement(Message):
     """One round of echoes to a neighbour, which ended `age` seconds before the report was sent. `number` grows from one
-    round of a run to the next. Times are round trips in milliseconds, None where nothing came back; `jitter_ms` is the
+    round of a run to the next. Times are round trips in milliseconds, None if no echo came back; `jitter_ms` is the
     mean difference between one echo and the next. `method` is the one that was answered, or else the first tried."""
 
     number: Number
@@ -71,8 +72,8 @@ class Measurement(Message):
 
 
 class NeighbourReport(Message):
-    """Rounds in the order of their numbers. `run` tells one start of the agent from another; `dropped` is how many
-    rounds of this run were given up because they could not be kept until the controller was back."""
+    """Rounds in the order of their numbers. `run` identifies one start of the agent; `dropped` is how many rounds of
+    this run the agent gave up because it could not keep them until the controller was back."""
 
     cloudlet: Name
     run: Annotated[str, Field(min_length=1, max_length=32, pattern="^[0-9a-zA-Z-]+$")]

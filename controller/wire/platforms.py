@@ -1,8 +1,8 @@
-"""What a machine finds at a cloudlet, and must find the same at the other end of a move.
+"""The platform of a machine at a cloudlet, which must be the same at the other end of a move.
 
-A driver says so of a machine that it runs or waits for (`Target.platform`), and of all that it has, for what is planned
-(`MoveReport.platforms`). A move carries neither the base image that a disk's changes belong to, nor what the CPU can:
-where one of them is another one, it would end as "done", with a disk that is silently corrupt or a guest that is dead.
+A driver reports it for a machine that it runs or waits for (`Target.platform`), and for all its machines, for planning
+(`MoveReport.platforms`). A move transfers neither the base image of a disk nor CPU features. If one of them differed,
+the move would end as "done", with a silently corrupt disk or a dead guest.
 """
 
 from collections.abc import Iterator
@@ -20,23 +20,23 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 FILES = ("kernel", "initramfs")
 BASE = "disk.qcow2"
 MOST_IMAGES = 1000
-_SHOWN = 8  # features, in a sentence for people
+_SHOWN = 8  # features, in a readable sentence
 
 
 class CpuModel(Message):
-    """A named CPU model: how many `features` it has, and those that are `missing` here."""
+    """A named CPU model: its number of `features`, and those `missing` here."""
 
     features: Annotated[int, Field(ge=0, le=10_000)]
     missing: Annotated[list[Word], Field(max_length=500)] = Field(default_factory=list)
 
 
 class Platform(Message):
-    """`version` of the hypervisor, for people; the `board` with its version, which lays out devices and their state;
-    what runs instructions (`accelerator`); the CPU as it is configured, its vendor, and the features that the guest
-    really sees. `files` have SHA-256 digests, by IMAGE/FILE. `models` are the CPU models that guests can be given, by
-    name; None in a target, and from an agent of an older release, which does not understand `Machine.cpu` either.
-    `images` are all that machines can boot from; None in a target, from an older agent, and if there are more than may
-    be told."""
+    """A platform. `version` is the hypervisor's, for display; `board` is the machine type with its version, which lays
+    out devices and their state; `accelerator` runs instructions; `cpu` is the CPU as configured, `vendor` its vendor,
+    and `features` those that the guest really sees. `files` have SHA-256 digests, by IMAGE/FILE. `models` are the CPU
+    models that guests can be given, by name; None in a target, and from an agent of an older release, which does not
+    understand `Machine.cpu` either. `images` are all that machines can boot from; None in a target, from an older
+    agent, and if there are more than a message allows."""
 
     version: Word
     board: Word
@@ -56,7 +56,7 @@ class Platform(Message):
 
 
 def files(machine: Machine) -> list[str]:
-    """The names of the files that a machine of this description may need."""
+    """Return the names of the files that a machine of this description may need."""
     base = [f"{machine.disk.base}/{BASE}"] if machine.disk is not None else []
     return [*(f"{machine.image}/{name}" for name in FILES), *base]
 
@@ -64,8 +64,8 @@ def files(machine: Machine) -> list[str]:
 def differences(
     machine: Machine, here: Platform, there: Platform, names: tuple[str, str] = ("here", "there")
 ) -> list[str]:
-    """What keeps the machine from going from the one (`here`) to the other, a sentence each; empty if nothing does.
-    `names` are what the two are called in it."""
+    """Return the reasons why the machine cannot move from `here` to `there`, a sentence each; empty if it can. `names`
+    stand for the two in the sentences."""
     return [*_files(machine, here, there, *names), *_processor(here, there, *names)]
 
 

@@ -1,4 +1,4 @@
-"""The release of Weft that runs, and the distribution that carries it."""
+"""The running release of Weft, and the distribution that carries it."""
 
 from importlib.metadata import PackageNotFoundError, version
 

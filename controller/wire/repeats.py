@@ -1,19 +1,19 @@
-"""How many lines of one kind a log takes: nobody outside fills it, or pushes what others did out of it. Pure."""
+"""A limit on log lines of one kind, so that nobody outside can fill the log or push other lines out of it. Pure."""
 
 import logging
 from collections import Counter
 
 WINDOW = 60.0
-"""Seconds for which lines are counted together."""
+"""Seconds of a window, in which lines are counted together."""
 
 OF_SOURCE, OF_KIND = 20, 200
-"""Lines of one kind in a window: of one source, which is the first that a line names, and of all sources."""
+"""Maximum lines of one kind in a window: of one source, which is the first argument of a line, and of all sources."""
 
 KINDS = 1000
-"""Kinds that are told apart in a window. There are fewer in the programs, unless somebody makes texts up."""
+"""Maximum kinds that are counted separately in a window. The programs have fewer, unless somebody makes texts up."""
 
 Kind = tuple[str, str]
-"""A logger's name, and the line before its values stand in it."""
+"""A logger's name, and the line's format without its values."""
 
 
 class Repeats:
@@ -25,8 +25,8 @@ class Repeats:
         self._left_out: Counter[Kind] = Counter()
 
     def admit(self, record: logging.LogRecord, now: float) -> list[logging.LogRecord]:
-        """The lines to be written for one at `now`, in seconds of any steady clock: how many were left out in the
-        window before, and the line itself, if it is not one too many."""
+        """Return the lines to write for `record` at `now`, in seconds of any steady clock: the counts of lines left out
+        in the window before, and `record` itself if it is within the limit."""
         found = self._turn(now) if now - self._since >= WINDOW else []
         kind = record.name, str(record.msg)[:200]
         if kind not in self._lines and self._kinds >= KINDS:

@@ -1,5 +1,5 @@
-"""Reports: what an agent sees in its kernel. `POST /api/v1/agent/reports`, at once after every change and else every
-30 s. The controller answers 204; a report is the whole truth about the cloudlet, never a delta."""
+"""Reports: an agent's view of its kernel. `POST /api/v1/agent/reports`, at once after every change and else every 30 s.
+The controller answers 204; a report is the whole state of the cloudlet, never a delta."""
 
 from typing import Annotated
 
@@ -11,10 +11,10 @@ from controller.wire.model import Message
 from controller.wire.tunnels import Ipsec
 
 MOST = 10_000
-"""Ports, tunnels, routes and passages of an endpoint, and endpoints of a cloudlet."""
+"""Maximum ports, tunnels, routes and passages of an endpoint, and endpoints of a cloudlet."""
 
 MOST_PROBLEMS, LONGEST_PROBLEM = 1000, 2000
-"""How many of an endpoint's problems are told, and of how many characters each."""
+"""The maximum number of an endpoint's problems, and of characters of each."""
 
 MOST_FINDINGS = 1000
 
@@ -26,8 +26,8 @@ class Tunnel(Message):
     """A remote VTEP that the kernel really sends an endpoint's frames to, read back from the kernel.
 
     VPLS: one per pseudowire that has both its device and its FDB entry; `rx_vni`/`tx_vni` are the labels, `ve_id` the
-    remote's. EVPN: one per all-zeros FDB entry that FRR installed; `rx_vni` == `tx_vni`, `ve_id` None. `remote` is
-    the endpoint's name where the desired state names one with this VE ID (VPLS) or VTEP (EVPN), else None.
+    remote's. EVPN: one per all-zeros FDB entry that FRR installed; `rx_vni` == `tx_vni`, `ve_id` None. `remote` is the
+    endpoint's name if the desired state has one with this VE ID (VPLS) or VTEP (EVPN), else None.
     """
 
     remote: Name | None
@@ -39,9 +39,9 @@ class Tunnel(Message):
 
 
 class EndpointState(Message):
-    """One endpoint as the kernel has it. `routes` are the on-link prefixes of remotes, CIDR. `problems` are sentences
-    for people about what could not be brought in line with the desired state; empty when all is well. `passages`: what
-    probes through its tunnels found out, of pairs that have been decided."""
+    """One endpoint as the kernel has it. `routes` are the on-link prefixes of remotes, CIDR. `problems` are readable
+    sentences about differences from the desired state that the agent could not remove; empty when all is well.
+    `passages` are the results of probes through its tunnels, for pairs with a verdict."""
 
     endpoint: Name
     bridge: Device
@@ -60,10 +60,10 @@ class SpeakerState(Message):
 
 
 class Report(Message):
-    """What the cloudlet is. `generation` and `version` are those of the desired state this was read back against, after
-    converging to it; `resident_bytes` and `cpu_seconds` are the agent process's own. `ipsec` is None where tunnels are
-    in the clear, or the agent is of a release that says nothing of them. `findings`: what is wrong at this host though
-    the kernel is as it should be."""
+    """The state of a cloudlet. `generation` and `version` are those of the desired state that the agent converged to
+    before it read this back; `resident_bytes` and `cpu_seconds` are the agent process's own. `ipsec` is None if tunnels
+    are in the clear, or the agent's release does not report it. `findings` are problems at this host although the
+    kernel's state is right."""
 
     cloudlet: Name
     version: Count
@@ -78,6 +78,6 @@ class Report(Message):
 
     @property
     def steady(self) -> "Report":
-        """The same without what is different every time though nothing has happened."""
+        """The report without values that change every time even if nothing happens."""
         ipsec = self.ipsec.steady if self.ipsec is not None else None
         return self.model_copy(update={"resident_bytes": 0, "cpu_seconds": 0.0, "ipsec": ipsec})

@@ -10,15 +10,15 @@ from pydantic import Field
 from controller.wire.model import Message
 
 Family = Literal["l2vpn-vpls", "l2vpn-evpn", "vpnv4", "vpnv6"]
-"""The families that an endpoint's routes can be of (RFC 4761, 7432, 4364, 4659)."""
+"""The address families of an endpoint's routes (RFC 4761, 7432, 4364, 4659)."""
 
 Carried = Family | Literal["ipv4-flowspec", "ipv6-flowspec", "ipv4-flowspec-vpn", "ipv6-flowspec-vpn"]
-"""These, and the traffic filters (RFC 8955, 8956) that may go beside them with the endpoint's route target."""
+"""These families, and those of traffic filters (RFC 8955, 8956) that may carry the endpoint's route target too."""
 
 
 class Peer(Message):
-    """A PE: its name (the cloudlet's) and the address its BGP sessions come from. `ttl_security` is how many hops away
-    it may be (GTSM, RFC 5082); without it the route server's own setting holds."""
+    """A PE: its name (the cloudlet's) and the source address of its BGP sessions. `ttl_security` is its maximum
+    distance in hops (GTSM, RFC 5082); without it the route server's own setting applies."""
 
     name: str
     address: str
@@ -27,11 +27,12 @@ class Peer(Message):
 
 
 class Permits(Message):
-    """What the routes of an endpoint may say besides its route target; all else is quarantined. They have its route
-    distinguisher and send traffic to `next_hops` alone, their originators too. Addresses and prefixes are of `prefixes`
-    (or, of machines that have kept them, in `hosts`). `macs` may be announced by no other endpoint of its pools. VPLS:
-    `ve_id`, and `labels`, the first and the last that its PE receives on. With more than `max_macs` MACs all of its
-    routes are quarantined. Traffic filters go beside them only with `flowspec`."""
+    """The content that an endpoint's routes may have besides its route target; a route with other content is
+    quarantined. Routes have the endpoint's route distinguisher. Their next hops are among `next_hops`, and so are their
+    originators. Their addresses and prefixes are within `prefixes`, or in `hosts` for machines that have kept them. No
+    other endpoint of its pools may announce `macs`. VPLS: `ve_id`, and `labels`, the first and the last that its PE
+    receives on. With more than `max_macs` MACs all of its routes are quarantined. Traffic filters are allowed only with
+    `flowspec`."""
 
     next_hops: list[str]
     prefixes: list[str] = Field(default=[], exclude_if=lambda some: not some)
@@ -44,8 +45,8 @@ class Permits(Message):
 
 
 class Endpoint(Message):
-    """An endpoint as the route server knows it: who may announce which route target, in which family, and with how
-    many routes; without `max_routes` with any number, and without `permits` whatever they say."""
+    """An endpoint as the route server knows it: the PE that may announce a route target, in which family, and with how
+    many routes. Without `max_routes` the number has no limit; without `permits` the content has none."""
 
     name: str
     peer: str
@@ -64,8 +65,8 @@ class Vcp(Message):
 
 
 class RuleSet(Message):
-    """Everything a route server acts on. Lists are sorted by name, so that equal sets are equal documents.
-    `PUT /v1/ruleset` replaces, `GET /v1/ruleset` reads back."""
+    """The complete input of a route server. Lists are sorted by name, so that equal sets are equal documents. `PUT
+    /v1/ruleset` replaces it, `GET /v1/ruleset` reads it back."""
 
     generation: int
     peers: list[Peer]
@@ -89,7 +90,7 @@ class SetEndpoint(Message):
 
 
 class RemoveEndpoint(Message):
-    """Also takes the endpoint out of every VCP."""
+    """Removes the endpoint, from every VCP too."""
 
     op: Literal["remove-endpoint"] = "remove-endpoint"
     name: str
@@ -126,9 +127,9 @@ Operation = Annotated[
 
 
 class Change(Message):
-    """`POST /v1/changes`: apply `ops` in order to generation `base`, all or nothing, giving `generation`. A route
-    server at another generation answers 409 and is then brought up to date with the whole rule set. With `dry_run`
-    nothing is done and the reply says what would be sent."""
+    """`POST /v1/changes`: apply `ops` in order to generation `base`, all or nothing, which results in `generation`. A
+    route server at another generation answers 409, and the controller then sends it the whole rule set. With `dry_run`
+    the route server changes nothing, and the reply says which routes it would send."""
 
     base: int
     generation: int
@@ -137,10 +138,10 @@ class Change(Message):
 
 
 class PeerReceipt(Message):
-    """What one PE was sent. `written_us` is the time from the start of the transaction until the last of it was
-    handed to the kernel's socket; None when the session is down or the peer was still behind when the reply left.
-    `withheld` counts routes that it is to have and that do not fit into a message that it takes (RFC 8654),
-    `held` those that it does not bear (docs/network/poison.md)."""
+    """The routes that one PE was sent. `written_us` is the time from the start of the transaction until the last of
+    them was handed to the kernel's socket; None if the session is down or the peer was still behind when the reply
+    left. `withheld` counts routes for the PE that do not fit into a message that it accepts (RFC 8654), `held` routes
+    that it cannot bear (docs/network/poison.md)."""
 
     peer: str
     announced: int
@@ -151,7 +152,7 @@ class PeerReceipt(Message):
 
 
 class Receipt(Message):
-    """The reply to a change or a replacement. `peers` lists only those that were sent something."""
+    """The reply to a change or a replacement. `peers` lists only the PEs that were sent something."""
 
     route_server: str
     generation: int

@@ -1,5 +1,5 @@
-"""Keys of BGP sessions, as agents are told them, over TLS alone: server-sent events named `session-keys` beside the
-desired state, each the whole truth. `POST /api/v1/agent/session-keys` says what the agent has made of it."""
+"""Keys of BGP sessions, for agents, over TLS only: server-sent events named `session-keys` beside the desired state,
+each with all keys. `POST /api/v1/agent/session-keys` takes the agent's report of the keys that it holds and uses."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ KeyName = Annotated[str, Field(max_length=200)]
 
 
 class SessionKey(Message):
-    """`key` is its name, `password` what segments are signed with (TCP-MD5, RFC 2385)."""
+    """A key. `key` is its name; `password` signs segments (TCP-MD5, RFC 2385)."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -21,8 +21,8 @@ class SessionKey(Message):
 
 
 class SessionKeys(Message):
-    """`wanted` is the name of the key that the agent is to say it holds: it can be asked for from then on. `sessions`
-    are the keys in force, by route server; a session without one is not signed."""
+    """The keys of a cloudlet. `wanted` is the name of the key that the agent must report as held; the controller may
+    use it from then on. `sessions` are the keys in force, by route server; a session without one is not signed."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -31,8 +31,8 @@ class SessionKeys(Message):
 
 
 class SessionKeysHeld(Message):
-    """`held`: the key that was `wanted` last, and is on disk. `seen`: of each route server whose session is
-    established, the name of the key that it is signed with, "" for none."""
+    """An agent's report of its keys. `held`: the last `wanted` key, once it is on disk. `seen`: for each route server
+    with an established session, the name of the key that signs it, "" for none."""
 
     cloudlet: Name
     held: KeyName | None

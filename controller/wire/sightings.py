@@ -1,7 +1,8 @@
-"""Sightings: where devices were seen (Teka, section V: the VM's side finds out that the device has gone elsewhere).
+"""Sightings: places where devices were seen (Teka, section V: the VM's side finds out that the device has gone
+elsewhere).
 
-`POST /api/v1/agent/sightings` takes them and answers 204. They are hints: a device is only taken to be where it holds a
-lease, so that nobody moves a VM by sending a packet.
+`POST /api/v1/agent/sightings` takes them and answers 204. They are hints: a device counts as present only where it
+holds a lease, so that nobody can move a VM by sending a packet.
 """
 
 from typing import Annotated, Literal
@@ -12,13 +13,14 @@ from controller.wire.fields import Mac, Name
 from controller.wire.model import Message
 
 How = Literal["lease", "packet"]
-"""`lease`: it was given an address here, or had it confirmed. `packet`: it sent something to this LAN from an address
-of another LAN of the pool."""
+"""`lease`: the device was given an address here, or had it confirmed. `packet`: it sent a packet to this LAN from an
+address of another LAN of the pool."""
 
 
 class Sighting(Message):
-    """One device, `age` seconds before the report was sent. At `endpoint`, which is this cloudlet's; `address` is what
-    it used, and `mac` from whom that came, where the kernel could tell. `count` packets since the last one."""
+    """One device, seen `age` seconds before the report was sent at `endpoint`, which is this cloudlet's. `address` is
+    the address that it used, and `mac` the sender's, if the kernel could tell. `count` is the number of packets since
+    the last sighting."""
 
     endpoint: Name
     address: Annotated[str, Field(max_length=45)]
@@ -29,7 +31,7 @@ class Sighting(Message):
 
 
 class SightingReport(Message):
-    """Sightings, oldest first, at most one of an address and a LAN."""
+    """Sightings, oldest first, at most one for each address and LAN."""
 
     cloudlet: Name
     sightings: Annotated[list[Sighting], Field(max_length=500)]

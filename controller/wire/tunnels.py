@@ -8,18 +8,19 @@ from controller.wire.fields import Address, Count, Name
 from controller.wire.model import Message
 
 Condition = Literal["up", "connecting", "down"]
-"""`connecting`: there is none, and one is being made."""
+"""`connecting`: there is no tunnel, and one is being set up."""
 
 Seconds = Annotated[float, Field(ge=0, le=2**31, allow_inf_nan=False)]
 
 
 class IpsecTunnel(Message):
-    """The tunnel to the VTEP `remote` of another cloudlet, from this one's, `local`: up, or not up, for `age` seconds.
+    """The tunnel to the VTEP `remote` of another cloudlet, from `local`, this cloudlet's: in its present `state` for
+    `age` seconds.
 
-    `ike` and `esp` are what was negotiated (empty: nothing), the keys of the traffic are `keyed` seconds old and are
-    made anew in `rekey` seconds. Counted is what went through since the agent began, before it was encrypted; `dropped`
-    is VXLAN that was to go there, or came from there, in the clear, since the machine was booted. `why`: a sentence of
-    why it is not up, where something is known.
+    `ike` and `esp` are the negotiated proposals (empty: none). The traffic keys are `keyed` seconds old; new ones
+    follow in `rekey` seconds. The counters of bytes and packets began with the agent and count traffic before
+    encryption. `dropped` counts VXLAN to or from this peer in the clear, since the machine booted. `why` is the reason
+    why the tunnel is not up, if known.
     """
 
     cloudlet: Name
@@ -41,8 +42,9 @@ class IpsecTunnel(Message):
 
 
 class Ipsec(Message):
-    """One tunnel to each cloudlet that this one shares a pool with, and to nobody else. `dropped` is all the VXLAN in
-    the clear that the guard has kept from leaving and from getting in, whoever's. `problem`: why nothing works."""
+    """One tunnel to each cloudlet that this one shares a pool with, and to nobody else. `dropped` counts all VXLAN in
+    the clear, of any peer, that the guard has kept from leaving and entering. `problem` is the reason why nothing
+    works."""
 
     tunnels: Annotated[list[IpsecTunnel], Field(max_length=10_000)]
     dropped_in: Count = 0
@@ -51,7 +53,7 @@ class Ipsec(Message):
 
     @property
     def steady(self) -> "Ipsec":
-        """The same without what is different every time though nothing has happened."""
+        """The same tunnels without values that change every time even if nothing happens."""
         still = dict.fromkeys(("keyed", "rekey")) | dict.fromkeys(_GROWING, 0)
         return self.model_copy(update={"tunnels": [tunnel.model_copy(update=still) for tunnel in self.tunnels]})
 

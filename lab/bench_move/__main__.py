@@ -1,4 +1,4 @@
-"""Measures, keeps every figure as soon as it is there, and writes the page."""
+"""Measures moves, saves every figure at once, and writes the page."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ FOLDER = BUILD / "bench-move"
 
 
 def main() -> int:
-    """Exit code 1: something could not be measured, as standard error says; 130 interrupted."""
+    """Run the benchmark. Exit codes: 1 something could not be measured, as standard error says; 130 interrupted."""
     arguments = _arguments()
     failed: list[str] = []
     runs = kept.read(arguments.source or arguments.output)
@@ -43,7 +43,8 @@ def main() -> int:
 def measure(
     chosen: Sequence[Case], ways: Sequence[Way], often: int, missing: bool, runs: list[Run], output: Path
 ) -> list[str]:
-    """Adds to `runs` in place of older ones of the same case and way; returns what could not be measured, and why."""
+    """Measure moves and add them to `runs`, in place of older ones of the same case and way. Return what could not be
+    measured, and why."""
     failed = []
     for case in chosen:
         for way in ways:
@@ -68,7 +69,7 @@ def measure(
 
 
 def once(case: Case, way: Way) -> Figures:
-    """One move in a lab of its own, of which nothing stays."""
+    """Measure one move in a lab of its own, of which nothing stays."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "policy.yaml").write_text(POLICY)
     path = FOLDER / f"{case.rtt_ms}-{case.rate_mbit}-{way}.yaml"

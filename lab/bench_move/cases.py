@@ -1,4 +1,4 @@
-"""What is measured: round trips and rates between two cloudlets, and ways to move. Pure."""
+"""The cases that are measured: round trips and rates between two cloudlets, and ways to move. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,17 +8,18 @@ RTTS, RATES = (20, 50, 100, 150), (350, 175, 60)
 """Milliseconds and Mbit/s, of Teka's tables 6 and 7."""
 
 MEMORY, WORKING, WRITTEN = 256, 64, 1
-"""MiB of the guest; MiB of it that are written over and over; MiB of those written a second."""
+"""MiB of the guest; MiB of it that are written over and over; MiB of those that are written a second."""
 
 DOWN, UP = 1_000_000, 100_000
-"""What the application streams to and from its device all the while, bytes a second: 8 Mbit/s, Teka's figure 19."""
+"""Bytes a second that the application streams to its device and gets from it all the time: 8 Mbit/s, Teka's figure
+19."""
 
 DOWNTIME_MS = 300
 """The pause that all ways aim at: QEMU's default, and Weft's."""
 
 
 class Way(StrEnum):
-    """How the guest is moved: by QEMU alone, its old address reached through a tunnel afterwards; by Weft over one
+    """The way in which the guest is moved: by QEMU alone, with a tunnel to its old address afterwards; by Weft over one
     path; by Weft over two."""
 
     PLAIN = "plain"
@@ -45,8 +46,9 @@ def cases(rtts: Sequence[int] = RTTS, rates: Sequence[int] = RATES) -> tuple[Cas
 
 
 def topology(case: Case, way: Way) -> str:
-    """A region of two cloudlets: the device has come to c2, its VM is at c1 still. All of the way between them is c1's
-    link to the core: a second link of that rate would only keep the relay busy. The other path of two leads past it."""
+    """Return a region of two cloudlets: the device has come to c2, its VM is still at c1. The delay and rate between
+    them are those of c1's link to the core: a second link of that rate would only keep the relay busy. With two paths
+    the second one bypasses the core."""
     link = f"delay_ms: {case.rtt_ms / 2:g}, rate_mbit: {case.rate_mbit}"
     lines = [
         f"# {case}, {way}: made by make bench-move.",

@@ -1,5 +1,5 @@
-"""Figures of a move from what was seen of it: pings to both addresses, the application's bytes, the WAN's counters.
-Pure. Times are seconds since the epoch."""
+"""The figures of a move, computed from what was seen of it: pings to both addresses, the application's bytes, the WAN's
+counters. Pure. Times are seconds since the epoch."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,14 @@ MARGIN = 1.0
 """Seconds before and after a move that still belong to it."""
 
 Series = Sequence[tuple[float, float]]
-"""When, and how many bytes came then (in the 10 ms from there on)."""
+"""Times, and the bytes that came in the 10 ms from each of them on."""
 
 
 @dataclass(frozen=True)
 class Moved:
-    """A move as whoever ordered it saw it: ordered at `began`, nothing left to be done at `ended`. `paused_ms` and
-    `memory_bytes` are the hypervisor's account; `paths` those that the memory took; `steps` in seconds."""
+    """A move as its caller saw it: ordered at `began`, nothing left to be done at `ended`. `paused_ms` and
+    `memory_bytes` are the hypervisor's figures; `paths` is the number of paths that the memory took; `steps` are in
+    seconds."""
 
     began: float
     ended: float
@@ -28,8 +29,8 @@ class Moved:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of a move from outside. Replies as (time, RTT in ms); `wan_bytes` from cloudlet to cloudlet while
-    it went on; bit/s at full speed `before` and `after`."""
+    """The observations of a move from outside. Replies are (time, RTT in ms). `wan_bytes` went from cloudlet to
+    cloudlet during the move. `before` and `after` are bit/s at full speed."""
 
     old: Sequence[tuple[float, float]]
     new: Sequence[tuple[float, float]]
@@ -41,9 +42,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class Figures:
-    """Times in seconds or, where they say so, milliseconds; rates in bit/s. `answering_seconds`: from the order until
-    the guest answered at the destination; `down_ms`: neither address answered; `stall_ms`: not a byte came to the
-    application; RTTs are medians of the pings that were answered."""
+    """Times are in seconds or, where the name says so, milliseconds; rates in bit/s. `answering_seconds` is the time
+    from the order until the guest answered at the destination. During `down_ms` neither address answered, and during
+    `stall_ms` no byte came to the application. RTTs are medians of the answered pings."""
 
     seconds: float
     answering_seconds: float
@@ -63,7 +64,8 @@ class Figures:
 
 
 def figures(moved: Moved, seen: Seen) -> Figures:
-    """Raises ValueError if nothing at all answered, or streamed, before the move or after it."""
+    """Return the figures of a move. Raises ValueError if nothing at all answered, or streamed, before the move or after
+    it."""
     begin, end = moved.began - MARGIN, moved.ended + MARGIN
     answered = sorted([*seen.old, *seen.new])
     silent, answers = gap([at for at, _ in answered], begin, end)
@@ -88,8 +90,9 @@ def figures(moved: Moved, seen: Seen) -> Figures:
 
 
 def gap(times: Iterable[float], begin: float, end: float) -> tuple[float, float]:
-    """From when to when there was none of `times` (which ascend) for longest; one that reaches into the interval
-    counts. Raises ValueError if there was none before its end or after: that was no gap but the end of all."""
+    """Return the beginning and the end of the longest gap in `times` (which ascend); a gap that reaches into the
+    interval counts. Raises ValueError if there is no time before the end of the interval, or none after it: that is no
+    gap, but the end of all."""
     known = list(times)
     if not known or known[0] > end or known[-1] < end:
         raise ValueError(f"nothing came {'any more' if known and known[0] <= end else 'in time'}")
@@ -98,14 +101,14 @@ def gap(times: Iterable[float], begin: float, end: float) -> tuple[float, float]
 
 
 def rate(series: Series, begin: float, end: float) -> float:
-    """Bit/s."""
+    """Return the rate in bit/s."""
     if end <= begin:
         raise ValueError("an interval without length")
     return 8 * sum(count for at, count in series if begin <= at < end) / (end - begin)
 
 
 def rtt(answered: Iterable[tuple[float, float]], begin: float, end: float) -> float:
-    """The median, in ms. Raises ValueError if nothing was answered."""
+    """Return the median round trip in ms. Raises ValueError if no ping was answered."""
     found = [took for at, took in answered if begin <= at <= end]
     if not found:
         raise ValueError("no ping was answered")

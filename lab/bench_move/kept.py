@@ -1,4 +1,4 @@
-"""Figures as they are kept: a JSON file that has every move as soon as it was measured."""
+"""The saved figures: a JSON file that has every move as soon as it was measured."""
 
 import json
 import os
@@ -16,8 +16,9 @@ from lab.errors import LabError
 
 @dataclass(frozen=True)
 class Run:
-    """One move. `at` is when it was measured (ISO 8601, UTC), `load` and `load_after` the machine's load averages (of a
-    minute) before its lab was made and after it was gone, and `cpus`, `machine` what it was measured on."""
+    """One move. `at` is the time of its measurement (ISO 8601, UTC), `load` and `load_after` are the machine's load
+    averages (of a minute) before its lab was made and after it was gone, and `cpus` and `machine` describe the
+    machine."""
 
     case: Case
     way: Way
@@ -36,7 +37,8 @@ class Run:
 
 
 def read(path: Path) -> list[Run]:
-    """Empty if there is no such file yet. Raises LabError if it is something else."""
+    """Return the runs in the file, or an empty list if there is no such file yet. Raises LabError if the file is
+    something else."""
     if not path.exists():
         return []
     try:
@@ -56,6 +58,6 @@ def write(path: Path, runs: Sequence[Run]) -> None:
 
 
 def _processor() -> str:
-    """Its name, where the kernel tells it."""
+    """Return the processor's name, where the kernel gives it."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

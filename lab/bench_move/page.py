@@ -1,4 +1,4 @@
-"""The figures as a page, its tables shaped as Teka's 6 and 7, with what the paper has beside them."""
+"""The figures as a page. Its tables are shaped as Teka's 6 and 7, with the paper's own figures beside them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ from lab.throughput import STALL_MS
 
 
 def line(figures: Figures) -> str:
-    """One move in a line, for whoever watches."""
+    """Return one move in a line, for the terminal."""
     return (
         f"{figures.seconds:.1f} s, answers after {figures.answering_seconds:.1f} s, silent {figures.down_ms:.0f} ms, "
         f"stall {figures.stall_ms:.0f} ms, {figures.wan_bytes / 1e6:.0f} MB, paths {figures.paths}, Mbit/s "
@@ -34,7 +34,7 @@ def line(figures: Figures) -> str:
 
 
 def write(path: Path, runs: Sequence[Run]) -> None:
-    """The page, and its plots beside it: PATH-time.svg and so on."""
+    """Write the page, and its plots beside it: PATH-time.svg and so on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(runs, path.stem))
     for name, title, unit, value, paper in (
@@ -102,17 +102,17 @@ def page(runs: Sequence[Run], stem: str = "bench-move") -> str:
 
 
 PROSE = Path(__file__).with_name("prose.md")
-"""What cannot be computed: how it is measured, and what limits what."""
+"""The text that is not computed: how the benchmark measures, and what limits the figures."""
 
 
 def _wrapped(text: str) -> str:
-    """Prose in lines of 120 characters; tables, headings and lists as they are."""
+    """Return the text with prose in lines of 120 characters; tables, headings and lists stay as they are."""
     whole = text.split("\n\n")
     return "\n\n".join(one if one[0] in "|#!-" else fill(one, 120, break_on_hyphens=False) for one in whole)
 
 
 def _about(runs: Sequence[Run]) -> str:
-    """How it was measured, and what of it was not."""
+    """Return how it was measured, and which cases were not."""
     if not runs:
         return "Nothing has been measured yet."
     machines = sorted({f"{run.machine}, {run.cpus} CPUs" for run in runs})
@@ -140,7 +140,7 @@ def _about(runs: Sequence[Run]) -> str:
 
 
 def _left(case: Case, ways: Sequence[Way]) -> str:
-    """What of a case was not measured; empty if all of it was."""
+    """Return the ways of a case that were not measured; empty if all were."""
     only = f" ({', '.join(NAMES[way] for way in ways)})" if len(ways) < len(Way) else ""
     return f"{case}{only}" if ways else ""
 

@@ -1,8 +1,8 @@
-"""What one would do without Weft: QEMU's own live migration with its own defaults, and a tunnel to the old address.
+"""The way to move without Weft: QEMU's own live migration with its own defaults, and a tunnel to the old address.
 
 Both cloudlets route their LANs to one another over the same WAN. The guest keeps its address, which belongs to c1's
-LAN: what comes for it there goes through a tunnel to c2 as soon as QEMU says that it has moved. What it answers need
-not go back through the tunnel: c2 has a gateway of the same address and MAC, so that half of the way is saved.
+LAN. Packets for it go from there through a tunnel to c2 as soon as QEMU reports that it has moved. Its answers need not
+go back through the tunnel: c2 has a gateway of the same address and MAC, which saves half of the way.
 """
 
 import time
@@ -39,14 +39,14 @@ UNLIMITED = 10**12
 """Bytes a second."""
 
 MTU = 1450
-"""Of the guest's vNICs, as in Weft's LANs: what comes through the tunnel fits into the WAN's frames."""
+"""The MTU of the guest's vNICs, as in Weft's LANs: packets in the tunnel fit into the WAN's frames."""
 
 _PATIENCE = 300.0  # seconds that a transfer may take
 _POLL = 0.005
 
 
 class Plain:
-    """The region's namespaces and WAN without Weft; the guest runs at c1. The region's lock must be held."""
+    """The region's namespaces and WAN without Weft; the guest runs at c1. The caller must hold the region's lock."""
 
     def __init__(self, region: Region, folder: Path) -> None:
         self.region = region
@@ -87,11 +87,11 @@ class Plain:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Whoever holds the region's lock removes the rest."""
+        """Close the hosts. The holder of the region's lock removes the rest."""
         self._open.close()
 
     def move(self) -> Moved:
-        """Raises LabError, HypervisorError."""
+        """Move the guest. Raises LabError, HypervisorError."""
         began = time.time()
         source, destination = self._hosts
         there = self.region.plan.loopbacks["c2"]
@@ -115,7 +115,7 @@ class Plain:
         return Moved(began, ended, info.get("downtime", 0), info["ram"]["transferred"], 1, steps)
 
     def _lan(self, cloudlet: str, address: str, other: str, there: str) -> None:
-        """A bridge with a gateway; the other LAN is where the way to the other cloudlet's loopback leads."""
+        """Make a bridge with a gateway, and a route to the other LAN along the way to the other cloudlet's loopback."""
         way = self._way(cloudlet, there)
         lines = [f"link add {BRIDGE} address {GATEWAY} type bridge forward_delay 0", f"link set {BRIDGE} up"]
         lines += [f"address add {address} dev {BRIDGE}", f"route add {other} {way}"]
@@ -123,7 +123,7 @@ class Plain:
             self._ip(cloudlet, words)
 
     def _lead_home(self) -> None:
-        """The core knows both LANs."""
+        """Add routes to both LANs at the core."""
         for number, cloudlet in enumerate(("c1", "c2"), start=1):
             self._ip(self.region.topology.core, f"route add 10.{number}.0.0/24 {self._way('core', cloudlet)}")
 
@@ -133,7 +133,8 @@ class Plain:
         return f"via {route.via} dev {route.interface}"
 
     def _tunnel(self) -> None:
-        """From c1 to c2, ready before the move; at c2 only what comes out of it goes to the guest directly."""
+        """Make the tunnel from c1 to c2 before the move. At c2 only packets that come out of it go to the guest
+        directly."""
         vteps = [self.region.plan.loopbacks[cloudlet] for cloudlet in ("c1", "c2")]
         for number, cloudlet in enumerate(("c1", "c2")):
             ends = f"local {vteps[number]} remote {vteps[1 - number]}"
@@ -166,14 +167,14 @@ def _address(there: str) -> str:
 
 
 async def _wait_for_state(site: Site, attachment: Attachment) -> None:
-    """A QEMU that waits at the destination, and runs as soon as all is there."""
+    """Start a QEMU that waits at the destination, and runs as soon as the whole state is there."""
     where = _address(site.address)
     vm = Vm(site.state_dir / MACHINE.name)
     coming = record.Move(name="plain", role="incoming", target=Target(memory=[where]))
     await boot.boot(site, vm, MACHINE, attachment, "a", coming, Digests(site.state_dir))
     async with vm.monitor.session() as session:
         await session.execute("migrate-incoming", {"uri": where})
-        await session.execute("cont")  # before anything has come: it need not be told again
+        await session.execute("cont")  # before any state has come, so that QEMU continues by itself
 
 
 async def _send(vm: Vm, there: str) -> None:
@@ -183,13 +184,13 @@ async def _send(vm: Vm, there: str) -> None:
 
 
 async def _configure(session: Session) -> None:
-    """QEMU's defaults but for the limit of its bandwidth, which would be a burden."""
+    """Set QEMU's parameters: its defaults, except for the limit of its bandwidth, which would slow it down."""
     limits = {"max-bandwidth": UNLIMITED, "downtime-limit": DOWNTIME_MS}
     await session.execute("migrate-set-parameters", limits)
 
 
 def _dhcp_server(folder: Path, address: str, gateway: str) -> dict[str, Record]:
-    """For c1's LAN, where only the guest asks."""
+    """Return a DHCP server for c1's LAN, where only the guest asks."""
     folder.mkdir(parents=True, exist_ok=True)
     leases, config = folder / "udhcpd.leases", folder / "udhcpd.conf"
     leases.write_text("")

@@ -1,4 +1,4 @@
-"""Weft's way: a whole region, its agents and its saga, from the order until nothing is left to be done."""
+"""Weft's way to move: a whole region, its agents and its saga, from the order until nothing is left to be done."""
 
 import time
 from datetime import datetime
@@ -13,7 +13,7 @@ _PATIENCE = 300.0  # seconds that a move may take
 
 
 class Saga:
-    """A region that is up, with the VM at c1 and its device at c2. The region's lock must be held."""
+    """A region that is up, with the VM at c1 and its device at c2. The caller must hold the region's lock."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -23,21 +23,21 @@ class Saga:
         region.execute("m1", limits, check=True)
         with Rest() as rest:
             self.old = str(rest.get("/vms/v1")["address"])
-        self.new: str | None = str(ip_address(region.address("m1")) + 1)  # as the plan foretells
+        self.new: str | None = str(ip_address(region.address("m1")) + 1)  # by the addressing plan
         self._moved = False
 
     def __enter__(self) -> "Saga":
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Whoever holds the region's lock removes it."""
+        """Do nothing: the holder of the region's lock removes the region."""
 
     @property
     def now(self) -> str:
         return self.new if self._moved and self.new else self.old
 
     def move(self) -> Moved:
-        """Raises LabError if the VM is not known by its new address in the end."""
+        """Move the VM. Raises LabError if the VM does not have its new address in the end."""
         with Rest(timeout=60) as rest:
             name = rest.post("/moves", {"vm": "v1", "endpoint": "c2-lan", "linger": 0})["name"]
             deadline = time.monotonic() + _PATIENCE
@@ -52,7 +52,7 @@ class Saga:
 
 
 def moved(move: Json) -> Moved:
-    """Of a move that is done, as `GET /moves/NAME` tells it."""
+    """Return the figures of a move that is done, from the answer to `GET /moves/NAME`."""
     steps = {step["step"]: step for step in move["steps"] if not step["undoing"]}
     memory, switchover = (steps[step]["figures"] for step in ("memory", "switchover"))
     return Moved(

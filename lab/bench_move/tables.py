@@ -1,4 +1,4 @@
-"""Tables shaped as Teka's 6 and 7 and points for plots, with what the paper has beside them. Pure."""
+"""Tables shaped as Teka's 6 and 7, and points for plots, with the paper's own figures beside them. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -27,10 +27,10 @@ PAPER_DOWN_MS: Mapping[Case, float] = {Case(20, 350): 204.3}
 """Network-layer downtime, from the text about figure 9."""
 
 STALL_BAR_MS: Mapping[Case, float] = {case: STALL_MS + case.rtt_ms for case in cases()}
-"""What the application's stall beyond the hypervisor's pause is to be below."""
+"""Milliseconds that the application's stall beyond the hypervisor's pause must stay below."""
 
 TWO_TO_ONE = 0.6
-"""What a move over two paths may take of one over one, at 60 Mbit/s."""
+"""The largest share of the time over one path that a move over two paths may take, at 60 Mbit/s."""
 
 Value = Callable[[Figures], float]
 NOTHING = "-"
@@ -45,8 +45,8 @@ def table(
     called: str = PAPER,
     ways: Sequence[Way] = tuple(Way),
 ) -> str:
-    """Rates and ways down, round trips across, medians in the cells; below each rate what is `known`, the paper's own
-    figures unless `called` something else."""
+    """Return a table with rates and ways down, round trips across, and medians in the cells. Below each rate stand the
+    `known` figures: the paper's own, unless `called` is something else."""
     rows = ["| Mbit/s | | " + " | ".join(f"{rtt} ms" for rtt in RTTS) + " |", "| ---: | --- |" + " ---: |" * len(RTTS)]
     for rate in RATES:
         for way in ways:
@@ -60,13 +60,13 @@ def table(
 
 
 def middle(runs: Sequence[Run], case: Case, way: Way, value: Value) -> float | None:
-    """The median of what was measured; None if nothing was."""
+    """Return the median of the measured values, or None if there are none."""
     found = [value(run.figures) for run in runs if (run.case, run.way) == (case, way)]
     return median(found) if found else None
 
 
 def panels(runs: Sequence[Run], value: Value, paper: Mapping[Case, float]) -> dict[str, dict[str, dict[float, float]]]:
-    """By rate and way, over the round trip; only what there is."""
+    """Return the measured values by rate and way, over the round trip."""
     found: dict[str, dict[str, dict[float, float]]] = {}
     for rate in RATES:
         ways = {
@@ -93,7 +93,7 @@ def steps(runs: Sequence[Run]) -> str:
 
 
 def beyond_pause(runs: Sequence[Run]) -> str:
-    """The table, and in words how many of its cells miss the bar below them."""
+    """Return the table, and a sentence with the number of its cells that miss the target below them."""
     cells = [(case, middle(runs, case, way, _beyond)) for case in cases() for way in WEFT]
     late = [ms >= STALL_BAR_MS[case] for case, ms in cells if ms is not None]
     told = table(runs, _beyond, 0, STALL_BAR_MS, called=BAR, ways=WEFT)
@@ -101,7 +101,7 @@ def beyond_pause(runs: Sequence[Run]) -> str:
 
 
 def two_to_one(runs: Sequence[Run]) -> str:
-    """The table, and in words which of its cells miss the bar."""
+    """Return the table, and a sentence with its cells that miss the target."""
     rows = ["| round trip | one path, s | two paths, s | of one |", "| ---: | ---: | ---: | ---: |"]
     late = []
     for rtt in RTTS:

@@ -1,5 +1,5 @@
-"""One move, measured: the application streams, both addresses are pinged, the guest's memory is written, and all of it
-is checked in the end."""
+"""One move, measured: the application streams, both addresses are pinged, and the guest's memory is written. The stream
+and the memory are checked in the end."""
 
 import time
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from lab.region import Region
 PING = 0.01
 """Seconds between two pings, as Teka's."""
 
-_SETTLE = 3.0  # seconds that everything goes on before and after a move
+_SETTLE = 3.0  # seconds for which all goes on before and after a move
 _PROBE, _WARM = 4.0, 1.0  # seconds of a stream at full speed, and of those until it is fast
 
 
 class Scene(Protocol):
-    """A guest at c1 whose device is at c2, and one way to move it there. `old` is its address; `new` the one that it
-    gets, if it gets one; `now` the one to connect to."""
+    """A guest at c1 whose device is at c2, and one way to move it there. `old` is its address, `new` the one that it
+    gets, if any, and `now` the one to connect to."""
 
     region: Region
     old: str
@@ -36,15 +36,15 @@ class Scene(Protocol):
 
 
 def trial(scene: Scene, folder: Path) -> Figures:
-    """Raises LabError if a byte of stream or memory was lost or wrong."""
+    """Measure one move. Raises LabError if a byte of stream or memory was lost or wrong."""
     device = scene.region.namespace("m1")
     work.ask(device, scene.old, ["memory", "start", f"mib={WORKING}", f"rate={WRITTEN}"])
     before = full_speed(device, scene.old, folder / "before.csv")
     stream = work.Stream(device, scene.old, folder / "stream.csv", down=DOWN, up=UP)
     pings = [PingStream(scene.region.node("m1"), scene.old, PING)]
     if scene.new:
-        # From beside the device: its own ARP would have failed for as long as nobody had the address, and a join that
-        # it begins at such a moment ends with it.
+        # Not from the device: its own ARP would fail while nobody has the address, and a join that the device begins
+        # at such a moment fails too.
         pings.append(PingStream("c2", scene.new, PING))
     try:
         time.sleep(_SETTLE)
@@ -74,7 +74,7 @@ def replies(result: PingResult) -> list[tuple[float, float]]:
 
 
 def full_speed(namespace: str, address: str, record: Path) -> float:
-    """Bit/s that the guest's stream comes to, without its slow start."""
+    """Return the bit/s of the guest's stream, without its slow start."""
     stream = work.Stream(namespace, address, record, down=-1, seconds=_PROBE)
     try:
         time.sleep(_PROBE)
@@ -88,7 +88,7 @@ def full_speed(namespace: str, address: str, record: Path) -> float:
 
 
 def wan_bytes(plan: Plan) -> int:
-    """What c1 has sent into the WAN, over all paths."""
+    """Return the bytes that c1 has sent into the WAN, over all paths."""
     ports = [port.name for line in plan.lines for port in (line.a, line.b) if port.node == "c1"]
     return sum(_sent(port) for port in ports)
 

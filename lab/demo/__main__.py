@@ -1,4 +1,5 @@
-"""`python -m lab.demo`: two regions one after the other, built, played on and removed, and the verdict."""
+"""`python -m lab.demo`: builds two regions one after the other, shows the scenes in each, removes it, and prints the
+verdict."""
 
 import argparse
 import os
@@ -21,7 +22,7 @@ from lab.rest import Rest
 
 
 def network(stage: Stage) -> None:
-    """Pools, addresses, answers and outages, from an empty region."""
+    """Show pools, addresses, answers and outages, from an empty region on."""
     region = stage.region
     stage.title("a region: namespaces, WAN, route servers, controller, PE daemons")
     region.build(stage.note)
@@ -52,7 +53,7 @@ def network(stage: Stage) -> None:
 
 
 def machine(stage: Stage) -> None:
-    """A VM that boots, and follows its device."""
+    """Show a VM that boots, and follows its device."""
     region = stage.region
     stage.title("another region, with a VM that boots")
     build(GUESTS, stage.note)
@@ -68,7 +69,7 @@ ACTS: tuple[tuple[Path, Callable[[Stage], None]], ...] = (
 
 
 def main() -> int:
-    """Exit codes: 0 all checks hold, 1 one failed or a region did not come up, 130 interrupted."""
+    """Run the demo. Exit codes: 0 all checks hold, 1 one failed or a region did not come up, 130 interrupted."""
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("build/demo.json"), help="where the verdict goes, as JSON")
     arguments = parser.parse_args()

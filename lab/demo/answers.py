@@ -1,4 +1,4 @@
-"""What network engineers ask: why did a route arrive, why did another not, and does everything agree?"""
+"""Questions of network engineers: why did a route arrive, why did another not, and does everything agree?"""
 
 import json
 
@@ -6,7 +6,7 @@ from lab.demo.stage import Stage
 
 
 def explain(stage: Stage, source: str, arrived: str, absent: str) -> None:
-    """`weft route explain` for a route that reached `arrived` and did not reach `absent`."""
+    """Run `weft route explain` for a route that reached `arrived` and did not reach `absent`."""
     stage.title("why did this route arrive, and that one not?")
     for target, wanted in ((arrived, "sent"), (absent, "not-sent")):
         shown = stage.weft("route", "explain", source, target)
@@ -21,7 +21,8 @@ def explain(stage: Stage, source: str, arrived: str, absent: str) -> None:
 
 
 def doctor(stage: Stage, by_hand: str | None = None) -> None:
-    """Intent, rule sets, Adj-RIB-Out and kernels agree; and so does the policy, but for who joined by hand."""
+    """Check that intent, rule sets, Adj-RIB-Out and kernels agree. The policy agrees too, except for a member that
+    joined `by_hand`."""
     stage.title("does everything agree?")
     done = stage.weft("doctor")
     if by_hand is None:
@@ -34,7 +35,7 @@ def doctor(stage: Stage, by_hand: str | None = None) -> None:
 
 
 def _verdicts(text: str) -> set[str]:
-    """Every verdict in an explanation, of whichever route server."""
+    """Return every verdict in an explanation, of any route server."""
     try:
         document = json.loads(text)
     except ValueError:

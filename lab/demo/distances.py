@@ -5,14 +5,14 @@ import time
 from lab.demo.stage import Stage
 
 PATIENCE = 60.0
-"""Seconds within which all have measured once: those that are announced are probed at once, but not all together."""
+"""Seconds within which all agents have measured once: new neighbours are probed at once, but not all together."""
 
 TOLERANCE_MS = 10.0
-"""What the relays, the daemons of a busy machine and jitter may add to the lines' own delay."""
+"""Milliseconds that the relays, the daemons of a busy machine and jitter may add to the lines' own delay."""
 
 
 def play(stage: Stage) -> None:
-    """Waits until all pairs have been measured, shows the matrix, and compares it with the topology's delays."""
+    """Wait until all pairs have been measured, show the matrix, and compare it with the topology's delays."""
     stage.title("round trips between the members of pools, measured by their agents")
     cloudlets = {vcp: [stage.cloudlet(m).name for m in members] for vcp, members in stage.pools().items()}
     wanted = {(a, b) for names in cloudlets.values() for a in names for b in names if a != b}

@@ -1,4 +1,4 @@
-"""What the parts cost: resident memory, and an idle agent's share of a core."""
+"""The cost of the parts: resident memory, and an idle agent's share of a core."""
 
 import time
 
@@ -11,7 +11,7 @@ IDLE_LIMIT_PERCENT = 1.0
 
 
 def play(stage: Stage) -> None:
-    """Measure with nothing going on."""
+    """Measure while nothing happens."""
     stage.title(f"footprint, {IDLE_SECONDS:g} s idle")
     agents = {name: row for name, row in stage.region.processes.items() if name.endswith("-agent")}
     before = {name: process.cpu_seconds() for name, process in agents.items()}

@@ -9,7 +9,7 @@ JOIN_TARGET_MS = 250.0
 
 
 def join(stage: Stage, vcp: str, endpoint: str, witness: str) -> None:
-    """`endpoint` joins `vcp`; a device behind `witness`, a member already, pings its VM."""
+    """Let `endpoint` join `vcp` while a device behind `witness`, a member already, pings its VM."""
     stage.title(f"{endpoint} joins {vcp}")
     address = stage.region.address(stage.vm(endpoint).name)
     timing = timed_join(stage.region, stage.rest, vcp, endpoint, stage.device(witness).name, address)
@@ -30,7 +30,7 @@ def join(stage: Stage, vcp: str, endpoint: str, witness: str) -> None:
 
 
 def leave(stage: Stage, vcp: str, endpoint: str, witness: str) -> None:
-    """`endpoint` leaves `vcp` while its device pings a VM behind `witness`."""
+    """Let `endpoint` leave `vcp` while its device pings a VM behind `witness`."""
     stage.title(f"{endpoint} leaves {vcp}")
     device, vm = stage.device(endpoint).name, stage.vm(witness).name
     timing = timed_leave(

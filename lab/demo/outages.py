@@ -11,7 +11,7 @@ DOWN_SECONDS = 3.0
 
 
 def play(stage: Stage) -> None:
-    """Kill -9 one after the other, waiting for a whole region in between."""
+    """Kill the daemons with SIGKILL one after the other, and wait for a whole region in between."""
     for name in ("controller", *stage.region.topology.route_servers):
         _kill(stage, name)
 
@@ -45,7 +45,7 @@ def _kill(stage: Stage, name: str) -> None:
 
 
 def _whole(stage: Stage) -> bool:
-    """Whether every agent is connected and every route server has the current rule set."""
+    """Return whether every agent is connected and every route server has the current rule set."""
     agents = [cloudlet["agent"] for cloudlet in stage.rest.items("/cloudlets")]
     servers = stage.rest.get("/route-servers")["items"]
     return all(agent["connected"] for agent in agents) and all(server["in_step"] for server in servers)

@@ -1,4 +1,4 @@
-"""Addresses: leased by real DHCP clients, even for a device, the odd one right above for its VM."""
+"""Addresses: real DHCP clients lease them, an even one for a device, the odd one right above for its VM."""
 
 from ipaddress import ip_address
 
@@ -6,7 +6,7 @@ from lab.demo.stage import Stage
 
 
 def play(stage: Stage) -> None:
-    """Lease, and check every address against its pair."""
+    """Lease addresses, and check each against its pair."""
     stage.title("addresses by DHCP, from the plan")
     leased = stage.region.lease(stage.note)
     by_address = {lease["address"]: lease for lease in stage.rest.items("/leases")}

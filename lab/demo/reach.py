@@ -12,7 +12,8 @@ PING_SECONDS = 2.5
 
 
 def _ping(stage: Stage, pairs: Iterable[Pair]) -> dict[Pair, float | None]:
-    """Ping between stations for some seconds, all at once: best round trip in ms, None where no reply came."""
+    """Ping between stations for some seconds, all at once. Return the best round trip in ms, None where no reply
+    came."""
     streams = {pair: stage.region.ping(pair[0], stage.region.address(pair[1]), interval=0.2) for pair in pairs}
     time.sleep(PING_SECONDS)
     return {
@@ -21,7 +22,7 @@ def _ping(stage: Stage, pairs: Iterable[Pair]) -> dict[Pair, float | None]:
 
 
 def within(stage: Stage) -> None:
-    """Every device reaches the VMs of every other member of its pools."""
+    """Check that every device reaches the VMs of every other member of its pools."""
     stage.title("device to VM across cloudlets, by LAN address")
     for vcp, members in stage.pools().items():
         pairs = [(stage.device(a).name, stage.vm(b).name) for a, b in permutations(members, 2)]
@@ -34,7 +35,7 @@ def within(stage: Stage) -> None:
 
 
 def between(stage: Stage) -> None:
-    """Endpoints that share no pool do not reach each other."""
+    """Check that endpoints that share no pool do not reach each other."""
     stage.title("no reachability between pools")
     pools = stage.pools()
     members = sorted({member for names in pools.values() for member in names})
@@ -50,7 +51,8 @@ def between(stage: Stage) -> None:
 
 
 def through(stage: Stage) -> None:
-    """A device that routes by itself through the gateway of a shared member gets no further than that member."""
+    """Check that a device that routes by itself through the gateway of a shared member gets no further than that
+    member."""
     stage.title("nothing goes through the shared member")
     pools = stage.pools()
     for shared in sorted({member for names in pools.values() for member in names}):

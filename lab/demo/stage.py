@@ -1,4 +1,4 @@
-"""What every scene plays on."""
+"""The stage that every scene uses."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ class Stage:
         print(f"   {text}", flush=True)
 
     def weft(self, *arguments: str, show: bool = True) -> "subprocess.CompletedProcess[str]":
-        """Run the `weft` command as an operator would, showing what it prints."""
+        """Run the `weft` command as an operator would, and show its output."""
         if show:
             print(f"   $ weft {' '.join(arguments)}", flush=True)
         done = subprocess.run(
@@ -42,15 +42,15 @@ class Stage:
         return done
 
     def pools(self) -> dict[str, list[str]]:
-        """Members by VCP, as the controller has them now."""
+        """Return the members by VCP, as the controller has them now."""
         return {vcp["name"]: list(vcp["members"]) for vcp in self.rest.items("/vcps")}
 
     def stations(self, endpoint: str) -> list[Station]:
-        """Devices and VMs behind an endpoint."""
+        """Return the devices and VMs behind an endpoint."""
         return [station for _, station in self.region.topology.stations if station.endpoint == endpoint]
 
     def cloudlet(self, endpoint: str) -> Cloudlet:
-        """The cloudlet that has an endpoint."""
+        """Return the cloudlet that has an endpoint."""
         return next(
             cloudlet
             for cloudlet in self.region.topology.cloudlets

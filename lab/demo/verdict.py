@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that had to hold: what, whether it did, and the figure that says how well (a short text for people).
-    `data` carries the numbers behind the figure, units in the keys' names."""
+    """One thing that had to hold: its name, whether it did, and a figure that says how well (a short text for users).
+    `data` carries the numbers behind the figure, with units in the keys' names."""
 
     name: str
     ok: bool
@@ -38,11 +38,11 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """True when there was at least one check and none failed."""
+        """Whether there was at least one check and none failed."""
         return bool(self.checks) and all(check.ok for check in self.checks)
 
     def table(self, title: str) -> Table:
-        """The closing table."""
+        """Return the closing table."""
         from rich.table import Table
 
         table = Table("check", "figure", "", title=title, title_justify="left", row_styles=["", "dim"])
@@ -51,7 +51,7 @@ class Verdict:
         return table
 
     def write(self, path: Path, **about: object) -> None:
-        """Write the checks and what `about` says of the run as JSON."""
+        """Write the checks and `about`, the data of the run, as JSON."""
         document = {"ok": self.ok, **about, "checks": [asdict(check) for check in self.checks]}
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document, indent=2, default=str) + "\n")

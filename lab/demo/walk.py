@@ -18,23 +18,24 @@ DOWN, UP = 2_000_000, 200_000
 """Bytes a second."""
 
 MEMORY = ("memory", "start", "mib=16", "rate=1")
-"""What the VM writes to its memory meanwhile: little, so that its move takes no longer."""
+"""The order to the VM to write to its memory meanwhile: little, so that its move takes no longer."""
 
 BEFORE, AWAY, AFTER = 4.0, 5.0, 4.0
-"""Seconds beside its VM, without a link (as in Teka's figure 9), and after the move."""
+"""Seconds that the device is beside its VM, without a link (as in Teka's figure 9), and at the new cloudlet after the
+move."""
 
 BIN = 0.2
-"""Seconds of which the figure shows the mean."""
+"""Seconds over which the figure shows the mean."""
 
 TEKA_SECONDS, TEKA_STALL = 14.0, 3.0
-"""A move at 350 Mbit/s and 20 ms, and how long the application waited for the VM (Teka, figure 9)."""
+"""Seconds of a move at 350 Mbit/s and 20 ms, and seconds that the application waited for the VM (Teka, figure 9)."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """What was seen. `lost`, `back` and `addressed` (the device has its new address) are Unix times, `joins` what a
-    bystander at the new cloudlet saw of MP_JOIN, `before` and `after` the VM's record, `memory` what it found in its
-    own in the end."""
+    """The observations of the walk. `lost`, `back` and `addressed` (the device has its new address) are Unix times.
+    `joins` are the frames with MP_JOIN that a capture at the new cloudlet saw. `before` and `after` are the VM's
+    record. `memory` is the VM's check of its own memory in the end."""
 
     lost: float
     back: float
@@ -50,7 +51,7 @@ class Walk:
 
 
 def play(stage: Stage) -> None:
-    """The walk, then its figure and verdict."""
+    """Do the walk, then show its figure and check it."""
     stage.title(f"{DEVICE} streams over MPTCP, walks to {THERE}, and {VM} follows")
     seen = _walk(stage)
     _show(stage, seen)
@@ -98,7 +99,7 @@ def _flowing(stream: work.Stream, seconds: float = 30) -> None:
 
 
 def _followed(stage: Stage, seconds: float = 180) -> Json:
-    """The move that nobody asked for, when it has ended."""
+    """Wait for the move that nobody asked for, and return it when it has ended."""
     deadline = time.monotonic() + seconds
     told = ""
     while not (found := stage.rest.items("/moves", vm=VM)) or found[0]["ended_at"] is None:
@@ -115,7 +116,7 @@ def _followed(stage: Stage, seconds: float = 180) -> Json:
 
 
 def _show(stage: Stage, seen: Walk) -> None:
-    """The figure in the terminal and as files, and every step of the move."""
+    """Show the figure in the terminal and write it to files, with every step of the move."""
     seconds, began = seen.stream.seconds, seen.stream.began
     taken = steps(seen.move, began)
     parts = _slots(seen, taken)
@@ -136,7 +137,7 @@ def _show(stage: Stage, seen: Walk) -> None:
 
 
 def _slots(seen: Walk, taken: list[Span]) -> list[Span]:
-    """A to E; without a pause, everything after the walk is C."""
+    """Return the slots A to E. Without a pause, everything after the walk is C."""
     began = seen.stream.began
     at = {step.name: step for step in taken}
     end = seen.stream.seconds
@@ -181,7 +182,7 @@ def _judge(stage: Stage, seen: Walk) -> None:
 
 
 def _judge_join(stage: Stage, seen: Walk) -> None:
-    """A bystander's word, beside that of the agent (the step `join`)."""
+    """Check the join by the capture, beside the agent's report (the step `join`)."""
     wanted = f"IP {seen.device}.", f"> {seen.after['address']}."
     found = [frame.at for frame in seen.joins if all(text in frame.text for text in wanted)]
     step = next((step for step in seen.move["steps"] if step["step"] == "join"), None)
@@ -192,8 +193,8 @@ def _judge_join(stage: Stage, seen: Walk) -> None:
 
 
 def _judge_stall(stage: Stage, seen: Walk) -> None:
-    """The application's longest wait once bytes came again, beside what the hypervisor stopped the VM for. Whether that
-    is what is aimed at, `make soak-move` tells over many moves: two busy cores that emulate two VMs can miss it."""
+    """Check the application's longest wait once bytes came again, beside the hypervisor's pause. `make soak-move` tells
+    over many moves whether the target is met: two busy cores that emulate two VMs can miss it."""
     since = next((at for at, _ in seen.series if at >= seen.back - seen.stream.began), seen.stream.seconds)
     arrivals = [(at, count) for at, count in seen.series if at >= since]
     longest = stall(arrivals, since, seen.stream.seconds).seconds * 1000

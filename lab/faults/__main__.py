@@ -1,4 +1,4 @@
-"""`make faults`: runs the cases and says which ended as they may not."""
+"""Runs the cases, and says which of them ended as they may not: `make faults`."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ from lab.program import run
 
 
 def main() -> int:
-    """Exit code 1: a case did not end as it may."""
+    """Run the chosen cases. Exit code 1: a case did not end as it may."""
     parser = argparse.ArgumentParser(prog="make faults", description=__doc__)
     parser.add_argument("--case", nargs="*", default=["*"], help="names of cases, as shell patterns [*]")
     parser.add_argument("--list", action="store_true", help="only says which cases those are")

@@ -1,4 +1,4 @@
-"""The region that all cases share: built once, and made well again before each."""
+"""The region that all cases share: built once, and repaired before each case."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from lab.walk import walk
 TOPOLOGY = ROOT / "lab/topologies/faults.yaml"
 ENDS = ("c1", "c2")
 DATABASE = LAB / "controller" / "weft.db"
-"""The controller's."""
+"""The controller's database."""
 DOWN, UP = 500_000, 100_000
 """Bytes a second of the device's connection."""
 
@@ -28,8 +28,9 @@ DISK = ("disk", "start", "mib=8", "rate=1")
 
 
 class Bed:
-    """The VM is at c1 or c2, its device at c3; the pool has those two LANs and that where the device may walk to, so
-    that every move has its destination join, and has it leave again if it is undone."""
+    """The region. The VM is at c1 or c2, its device at c3. The pool has the LANs of the VM's cloudlet and of the two
+    where the device may be, so the destination of every move has to join, and has to leave again if the move is
+    undone."""
 
     def __init__(self, region: Region, rest: Rest) -> None:
         self.region, self.rest = region, rest
@@ -37,7 +38,7 @@ class Bed:
     @classmethod
     @contextmanager
     def made(cls) -> Iterator["Bed"]:
-        """Built, and removed at the end."""
+        """Build the region, and remove it at the end."""
         build(GUESTS)
         region = Region.load(TOPOLOGY)
         with region.occupied(), Rest(timeout=60) as rest:
@@ -54,16 +55,17 @@ class Bed:
 
     @property
     def vm(self) -> Json:
-        """As the controller shows it."""
+        """The VM as the controller shows it."""
         return self.rest.get(f"/vms/{VM}")
 
     def ends(self) -> tuple[str, str]:
-        """From where to where it moves next."""
+        """Return the source and the destination of its next move."""
         here = str(self.vm["cloudlet"])
         return here, ENDS[0] if here == ENDS[1] else ENDS[1]
 
     def settle(self, seconds: float = 120) -> None:
-        """All daemons run, and nothing is under way any more. Raises LabError if it does not come to that."""
+        """Start daemons that do not run, and wait until nothing is under way any more. Raises LabError if that does not
+        happen."""
         for name, process in self.region.processes.items():
             if not process.alive() and name != "wan":
                 process.start()
@@ -74,7 +76,8 @@ class Bed:
         until(self._over, "no move is under way, and nothing owed", seconds, pause=0.1)
 
     def prepare(self, heavy: bool = False) -> None:
-        """The VM runs under an address of its own LAN and works, and nobody holds what a move is to get."""
+        """Prepare the next move: the VM runs under an address of its own LAN and works, and nobody holds what the move
+        needs."""
         self._device_home()
         vm = self.vm
         if vm["condition"] in ("gone", "stopped"):
@@ -91,7 +94,7 @@ class Bed:
         self._ask(DISK)
 
     def stream(self) -> work.Stream:
-        """The device's connection with the VM."""
+        """Return the device's connection with the VM."""
         where = str(self.vm["address"])
         stream = work.Stream(self.region.namespace(DEVICE), where, LAB / "faults.csv", down=DOWN, up=UP)
         deadline = time.monotonic() + 20
@@ -103,7 +106,7 @@ class Bed:
         return stream
 
     def checked(self) -> list[str]:
-        """What is wrong with the VM's memory and disk."""
+        """Return the errors in the VM's memory and disk."""
         found = []
         for what in ("memory", "disk"):
             try:
@@ -129,11 +132,11 @@ class Bed:
         return all(move["ended_at"] and move["step"] == "normal" for move in moves)
 
     def _go_home(self) -> None:
-        """A VM that has kept an address of the other LAN goes back there."""
+        """Move a VM that has kept an address of the other LAN back there."""
         vm, (_, there) = self.vm, self.ends()
         if vm["address"].startswith(f"10.{ENDS.index(there) + 1}."):
             name = self.rest.post("/moves", {"vm": VM, "endpoint": f"{there}-lan", "linger": 0})["name"]
-            with suppress(LabError):  # what became of it says more than that it was late
+            with suppress(LabError):  # the move's end tells more than that it was late
                 until(lambda: bool(self.rest.get(f"/moves/{name}")["ended_at"]), f"{name} is over", 300, pause=0.1)
             move = self.rest.get(f"/moves/{name}")
             if (move["state"], move["address"]) != ("done", vm["address"]):

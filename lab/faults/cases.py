@@ -1,4 +1,4 @@
-"""Which faults there are at which steps of a move, and how each may end (docs/network/moves.md, "Faults"). Pure."""
+"""The faults at the steps of a move, and how each may end (docs/network/moves.md, "Faults"). Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from controller.core.saga.steps import FORWARD, Step, before
 
 
 class End(StrEnum):
-    """How a move ended, and what of the VM. `KEPT`: done, with its old address. `LOST`: it does not run any more, and
-    everybody is told so."""
+    """The end of a move, and the state of the VM. `KEPT`: done, with its old address. `LOST`: the VM does not run any
+    more, and the controller and the agents report that."""
 
     DONE = "done"
     KEPT = "done, old address kept"
@@ -21,12 +21,12 @@ class End(StrEnum):
 
     @property
     def lost(self) -> bool:
-        """Whether the VM had to be started anew."""
+        """Whether the VM has to be started again."""
         return self in (End.DONE_LOST, End.UNDONE_LOST)
 
 
 class Fault(StrEnum):
-    """What is done. `CUT_PATH` is the line between the two cloudlets, the other cuts are all lines of one of them."""
+    """A fault. `CUT_PATH` cuts the line between the two cloudlets, the other cuts all lines of one of them."""
 
     KILL_SOURCE_AGENT = "kill-source-agent"
     KILL_DESTINATION_AGENT = "kill-destination-agent"
@@ -60,18 +60,18 @@ class Case:
 
     @property
     def name(self) -> str:
-        """`cut-source-30s@memory`, for instance."""
+        """The name of the case, such as `cut-source-30s@memory`."""
         how_long = "-for-good" if self.seconds == inf else f"-{self.seconds:g}s" if self.seconds else ""
         return f"{self.fault}{how_long}@{self.step}"
 
     @property
     def ends(self) -> frozenset[End]:
-        """How it may end."""
+        """The ways in which it may end."""
         return frozenset(_ends(self))
 
     @property
     def keeps_connections(self) -> bool:
-        """Whether the device's connection has to live through it, given that the VM does."""
+        """Whether the device's connection has to survive, if the VM does."""
         return self.fault not in (Fault.DEVICE_GONE, Fault.DEVICE_WALKS) and self.seconds < inf
 
 
@@ -123,7 +123,7 @@ def _all() -> Iterable[Case]:
 
 
 ALL = tuple(_all())
-"""In the order in which they are put through: what takes longest comes last."""
+"""All cases in the order in which they run: those that take longest come last."""
 
 CHOSEN = (
     "kill-source-agent@switchover",
@@ -143,9 +143,9 @@ CHOSEN = (
     "device-walks-on@memory",
     "two-moves-at-once@authorise",
 )
-"""One of each kind, of the cuts only the shortest, at the steps where most depends on it; for the test suite."""
+"""One case of each kind, of the cuts only the shortest, at the steps where most depends on it; for the test suite."""
 
 
 def chosen(*patterns: str) -> list[Case]:
-    """Those whose name matches any of the shell patterns."""
+    """Return the cases whose name matches any of the shell patterns."""
     return [case for case in ALL if any(fnmatchcase(case.name, pattern) for pattern in patterns)]

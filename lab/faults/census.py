@@ -1,4 +1,4 @@
-"""What is there, by the kernel, by QEMU and by the controller, and what of it must not be. `wrong` is pure."""
+"""The state according to the kernel, to QEMU and to the controller, and what of it is wrong. `wrong` is pure."""
 
 import asyncio
 import json
@@ -14,13 +14,14 @@ from lab.rest import Json, Rest
 
 VM, DEVICE, POOL = "v1", "m1", "blue"
 PORTS = (49152, 49216)
-"""Where QEMU listens for machines that come."""
+"""The range of ports on which QEMU listens for arriving machines."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """One cloudlet's: the machine's `condition` by QEMU itself ("gone": nothing is left of it), taps of machines on its
-    LAN, ports at which a migration is waited for, MPTCP endpoints, nftables' tables."""
+    """The state of one cloudlet: the machine's `condition` according to QEMU itself ("gone": nothing is left of it),
+    the taps of machines on its LAN, the ports on which a migration is awaited, MPTCP endpoints, and nftables'
+    tables."""
 
     condition: str = "gone"
     taps: int = 0
@@ -31,9 +32,9 @@ class Host:
 
 @dataclass(frozen=True)
 class Census:
-    """`vm` and `move` as REST shows them; `pairs` are the LANs where the device has a reservation, `members` those of
-    the pool, `leases` the addresses leased to the VM or its device, each as often as it is. `inside` is the address of
-    each vNIC by the guest's own word, empty if it says nothing."""
+    """The whole state. `vm` and `move` are as REST shows them. `pairs` are the LANs where the device has a reservation,
+    `members` those of the pool, and `leases` the addresses leased to the VM or its device, once for each lease.
+    `inside` is the address of each vNIC according to the guest itself, empty if it does not answer."""
 
     hosts: Mapping[str, Host]
     vm: Json
@@ -45,12 +46,12 @@ class Census:
 
 
 def folder(cloudlet: str) -> Path:
-    """Where the driver of a cloudlet has all that there is of the VM."""
+    """Return the directory in which the driver of a cloudlet keeps all files of the VM."""
     return LAB / cloudlet / "state" / "hypervisors" / "qemu" / VM
 
 
 def take(region: Region, rest: Rest, move: str = "") -> Census:
-    """Counts, after a move or before it is asked for. Raises LabError if the controller does not answer."""
+    """Take the census, after a move or before it is ordered. Raises LabError if the controller does not answer."""
     reserved = [one for one in rest.items("/reservations") if one["device"] == DEVICE]
     vm = rest.get(f"/vms/{VM}")
     return Census(
@@ -65,13 +66,13 @@ def take(region: Region, rest: Rest, move: str = "") -> Census:
 
 
 def tables(region: Region, cloudlet: str) -> frozenset[str]:
-    """nftables' tables of a cloudlet."""
+    """Return nftables' tables of a cloudlet."""
     listed = json.loads(region.execute(cloudlet, ["nft", "-j", "list", "tables"], check=True).stdout)["nftables"]
     return frozenset(f"{one['table']['family']} {one['table']['name']}" for one in listed if "table" in one)
 
 
 def condition(cloudlet: str) -> str:
-    """The VM's, by QEMU itself."""
+    """Return the VM's condition according to QEMU itself."""
     try:
         return asyncio.run(Vm(folder(cloudlet)).condition())
     except HypervisorError as error:
@@ -101,7 +102,7 @@ def _host(region: Region, name: str) -> Host:
 
 
 def wrong(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
-    """What must not be so, in sentences; `ends` are source and destination. `before` was taken before the move."""
+    """Return what is wrong, in sentences. `ends` are source and destination. `before` was taken before the move."""
     vm, move, here = census.vm, census.move, census.vm["cloudlet"]
     found = []
     running = [name for name, host in census.hosts.items() if host.condition == "running"]
@@ -122,7 +123,7 @@ def wrong(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
 
 
 def _left(name: str, host: Host, before: Host, here: bool) -> list[str]:
-    """What a move has left at a cloudlet."""
+    """Return what a move has left behind at a cloudlet."""
     found = []
     if not here and host.condition != "gone":
         found.append(f"{name} has a machine {VM}, {host.condition}")
@@ -138,7 +139,7 @@ def _left(name: str, host: Host, before: Host, here: bool) -> list[str]:
 
 
 def _held(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
-    """Addresses and memberships that nobody needs, or that two have."""
+    """Return addresses and memberships that nobody needs, or that two have."""
     found, (source, destination) = [], (f"{end}-lan" for end in ends)
     done = census.move["state"] == "done"
     swapped = done and census.vm["address"] == census.move["new_address"]
@@ -160,8 +161,9 @@ def _held(census: Census, before: Census, ends: tuple[str, str]) -> list[str]:
 
 
 def unneeded(census: Census, before: Census) -> list[str]:
-    """What is still leased or reserved, and nobody needs, in sentences. Stricter than `wrong`, and so only for moves
-    without linger time that are done: the VM has one address, where it is; of the device's own none came or went."""
+    """Return leases and reservations that nobody needs, in sentences. This is stricter than `wrong`, and so only for
+    moves without linger time that are done: the VM has one address, where it is, and the device's own addresses are
+    unchanged."""
     vm = census.vm
     leases, pairs = set(before.leases) - {before.vm["address"]} | {vm["address"]}, {vm["endpoint"]}
     found = []

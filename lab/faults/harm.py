@@ -1,4 +1,4 @@
-"""The harm that a fault does, and how it is taken back."""
+"""The harm that a fault does, and how it is undone."""
 
 import os
 import signal
@@ -19,20 +19,21 @@ from lab.walk import lose, walk
 
 DEVICE = census.DEVICE
 HOME, ELSEWHERE = "c3", "c4"
-"""Where the device is, and where it walks to."""
+"""The cloudlet where the device is, and the one that it walks to."""
 
 DOWN = 2.0
-"""Seconds for which what was killed stays away."""
+"""Seconds for which a killed daemon stays away."""
 
 _STARTS = 20.0
-"""Seconds within which the destination has a QEMU, once it is told to prepare for one."""
+"""Seconds within which the destination has a QEMU, once it has the order to prepare for one."""
 
 _TABLE = "inet weft-faults"
 _TOO_LITTLE = "64m"
 
 
 class Harm:
-    """Of one case, for a move from `source` to `destination`. `lasts` is when it is to be taken back, in seconds."""
+    """The harm of one case, for a move from `source` to `destination`. It is undone `lasts` seconds after it was
+    done."""
 
     def __init__(self, region: Region, case: Case, source: str, destination: str) -> None:
         self._region, self._case = region, case
@@ -40,7 +41,7 @@ class Harm:
         self.lasts = case.seconds or DOWN
 
     def prepare(self) -> None:
-        """What has to be so before the move begins."""
+        """Make the conditions that the harm needs before the move begins."""
         match self._case.fault:
             case Fault.FULL:
                 self._mount(_TOO_LITTLE)
@@ -48,7 +49,8 @@ class Harm:
                 self._limits(0)
 
     def do(self) -> bool:
-        """Does it, as fast as can be. Whether it was done: what does not run any more, or not yet, cannot be killed."""
+        """Do the harm, as fast as possible. Return whether it was done: a process that does not run (any more, or yet)
+        cannot be killed."""
         killed = self._killed()
         match self._case.fault:
             case _ if killed is not None:
@@ -72,7 +74,7 @@ class Harm:
         return True
 
     def take_back(self) -> None:
-        """As it was, as far as that is ours to say."""
+        """Undo the harm, as far as that is possible."""
         killed = self._killed()
         match self._case.fault:
             case _ if killed is not None:
@@ -96,11 +98,11 @@ class Harm:
 
     @property
     def at_the_end(self) -> bool:
-        """Whether it is taken back only once the move is over."""
+        """Whether the harm is undone only once the move is over."""
         return self._killed() is None and (self._case.seconds == 0 or self._case.seconds == float("inf"))
 
     def _killed(self) -> str | None:
-        """The lab's name of a daemon that is killed."""
+        """Return the lab's name of the daemon that this fault kills, or None."""
         names: dict[Fault, str] = {
             Fault.KILL_SOURCE_AGENT: f"{self._source}-agent",
             Fault.KILL_DESTINATION_AGENT: f"{self._destination}-agent",
@@ -119,7 +121,7 @@ class Harm:
             netns.execute(netns.PREFIX + node, ["nft", "-f", "-"], stdin=rules, check=True)
 
     def _ports(self) -> dict[str, list[str]]:
-        """Both ends of the lines that are cut."""
+        """Return both ends of the lines that this fault cuts."""
         whose = {Fault.CUT_SOURCE: {self._source}, Fault.CUT_DESTINATION: {self._destination}}.get(self._case.fault)
 
         def concerned(line: Line) -> bool:
@@ -139,7 +141,7 @@ class Harm:
         self._within(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self._folder()])
 
     def _within(self, argv: list[str]) -> None:
-        """In the destination agent's own mount namespace, which its QEMU has as well."""
+        """Run a command in the destination agent's own mount namespace, which its QEMU shares."""
         pid = self._region.processes[f"{self._destination}-agent"].pid
         netns.execute(netns.PREFIX + self._destination, ["nsenter", "-t", str(pid), "-m", *argv])
 
@@ -148,7 +150,7 @@ class Harm:
         self._region.execute(DEVICE, words, check=True)
 
     def _guest(self, words: str) -> None:
-        """Say words on the guest's console, where a shell waits as soon as the guest runs."""
+        """Type words on the guest's console, where a shell waits as soon as the guest runs."""
 
         def running() -> list[str]:
             return [name for name in (self._source, self._destination) if census.condition(name) == "running"]
@@ -158,7 +160,7 @@ class Harm:
 
 
 def kill_qemu(folder: Path, seconds: float = 0.0) -> bool:
-    """Whether there was one in a machine's folder, or came within so many seconds."""
+    """Kill the QEMU in a machine's folder. Return whether there was one, or came within so many seconds."""
     deadline = time.monotonic() + seconds
     while (pid := process.find(folder)) is None:
         if time.monotonic() >= deadline:

@@ -1,8 +1,8 @@
-"""Holds a move at one of the steps that the controller does by itself: they are over in some 10 ms, so that no event of
-theirs comes in time.
+"""Holds a move at one of the steps that the controller does by itself. These are over in some 10 ms, too soon to react
+to one of their events.
 
-Nothing in the controller knows of this. Such a step ends with a transaction of the controller's, and SQLite lets one
-process write at a time: whoever has begun to write while the move is at that step keeps it there.
+The controller does not know of this. Such a step ends with a transaction of the controller's, and SQLite lets one
+process write at a time: a process that has begun to write while the move is at that step keeps it there.
 """
 
 import sqlite3
@@ -17,17 +17,18 @@ from controller.core.saga.steps import RULES, Step, before
 from lab.errors import LabError
 
 SHORT = tuple(step for step, rule in RULES.items() if rule.side == "controller" and before(step, Step.NORMAL))
-"""These steps. A lock of 10 s is waited for (`controller.db.drivers.BUSY_MS`); harm takes less than one."""
+"""These steps. The controller waits 10 s for a lock (`controller.db.drivers.BUSY_MS`); harm takes less than one
+second."""
 
 _PAUSE = 0.0003
-"""Seconds between two looks: fewer than the controller needs between two of its transactions, and enough for it to
+"""Seconds between two looks: less time than the controller needs between two of its transactions, and enough for it to
 begin one."""
 _LONGEST = 60.0
 
 
 @dataclass(frozen=True)
 class HeldMove:
-    """A move that stays at a step as long as nobody else may write."""
+    """A move that stays at a step as long as no other process may write."""
 
     move: str
     step: Step
@@ -35,8 +36,8 @@ class HeldMove:
 
 @contextmanager
 def held(database: Path, vm: str, step: Step) -> Iterator[HeldMove]:
-    """The VM's move, once it is at that step, or beyond it if that was too short even so. It may not be asked for yet.
-    Raises LabError if there is none in a minute."""
+    """Hold the VM's move, once it is at that step, or beyond it if the step was too short even so. The move may be
+    ordered later. Raises LabError if there is none in a minute."""
     with closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as connection:
         yield _hold(connection, vm, step)
         connection.execute("ROLLBACK")

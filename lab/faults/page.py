@@ -1,4 +1,4 @@
-"""The cases as a page and as JSON: what happened in each, where it landed, and how long the move took."""
+"""The cases as a page and as JSON: what happened in each, at which step the fault came, and how long the move took."""
 
 import json
 from collections import Counter
@@ -15,11 +15,11 @@ from lab.paths import ROOT
 MARK = "<!-- cases -->"
 
 _ORDER = ("before", *Step)
-"""Of what `landed` says."""
+"""The order of the values of `landed`."""
 
 
 def keep(found: Sequence[Found], output: Path) -> list[Found]:
-    """Writes JSON: those of earlier runs stay, unless the case was run again. Returns all."""
+    """Write the results as JSON: earlier ones stay, unless the case was run again. Return all."""
     known: dict[str, Found] = {}
     if output.exists():
         known = {one["case"]: Found(**one) for one in json.loads(output.read_text())}
@@ -29,13 +29,13 @@ def keep(found: Sequence[Found], output: Path) -> list[Found]:
 
 
 def write(found: Sequence[Found], page: Path) -> None:
-    """Replaces the page's table and what is said of it, which is all that follows its mark."""
+    """Replace the page's table and the text about it, which is all that follows its mark."""
     head = page.read_text().partition(MARK)[0]
     page.write_text(f"{head}{MARK}\n{table(found)}\n{elsewhere(found)}\n")
 
 
 def table(found: Sequence[Found]) -> str:
-    """One row a case."""
+    """Return a table with one row per case."""
     rows = ["| case | fault came at | end | seconds | connection | wrong |", "| --- | --- | --- | --- | --- | --- |"]
     for one in found:
         said = one.end + (f": {one.reason}" if one.reason else "")
@@ -46,8 +46,8 @@ def table(found: Sequence[Found]) -> str:
 
 
 def elsewhere(found: Sequence[Found]) -> str:
-    """In how many cases the harm came at another step than asked for. Two moves asked for at once are the harm
-    themselves, and so are not counted."""
+    """Return in how many cases the harm came at another step than intended. Two moves ordered at once are the harm
+    themselves, and so do not count."""
     some = [one for one in found if not one.case.startswith(Fault.TWICE)]
     early, late = ([one for one in some if _off(one) == sign] for sign in (-1, 1))
     told = [_counted(how, ones, some) for how, ones in (("too early", early), ("too late", late)) if ones]
@@ -62,19 +62,20 @@ def elsewhere(found: Sequence[Found]) -> str:
 
 
 def _counted(how: str, some: Sequence[Found], found: Sequence[Found]) -> str:
-    """By the steps that were asked for, and how many cases of each there are."""
+    """Return a text with the number of cases, by the steps that were intended, and of how many."""
     of, everything = Counter(map(_asked, some)), Counter(map(_asked, found))
     steps = (f"`{step}` {of[step]} of {everything[step]}" for step in Step if step in of)
     return f"{how} in {len(some)} ({', '.join(steps)})"
 
 
 def _asked(found: Found) -> str:
-    """The step at which the harm was to come."""
+    """Return the step at which the harm was to come."""
     return found.case.rpartition("@")[2]
 
 
 def _off(found: Found) -> int:
-    """0: the harm came at its step, or began before it and ended after it; -1: too early, 1: too late."""
+    """Return 0 if the harm came at its step, or began before it and ended after it; -1 if it came too early, 1 if too
+    late."""
     came, asked = [_ORDER.index(step) for step in found.landed.split(", ")], _ORDER.index(_asked(found))
     if asked in came or came[0] < asked < came[-1]:
         return 0

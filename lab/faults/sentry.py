@@ -1,4 +1,4 @@
-"""Whether a machine runs twice: its virtual CPUs, looked at in the kernel while a move goes on, at all cloudlets."""
+"""Watches whether a machine runs twice: reads the kernel's times of its virtual CPUs at all cloudlets during a move."""
 
 import asyncio
 import threading
@@ -12,12 +12,12 @@ from agents.hypervisors.qemu.vm import Vm
 
 _LOOK = 0.25
 _IDLE = 1
-"""Ticks (of 10 ms) that a CPU may have used between two looks and be called idle."""
+"""Ticks (of 10 ms) that a CPU may have used between two looks and still count as idle."""
 
 
 class Sentry:
-    """From `with` to its end; `twice` are the looks at which CPUs of more than one QEMU had worked, and had before: a
-    machine that was handed over in between has worked at both only once."""
+    """Watches from `with` to its end. `twice` counts the looks at which CPUs of more than one QEMU had worked, now and
+    at the look before. A machine that was handed over in between has worked at both only once."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
@@ -50,7 +50,7 @@ class Sentry:
 
 
 def _cpus(folder: Path) -> list[int]:
-    """The threads of a QEMU's virtual CPUs; none if it does not say so now."""
+    """Return the threads of a QEMU's virtual CPUs; none if it does not answer now."""
     try:
         found = asyncio.run(Vm(folder).monitor.execute("query-cpus-fast"))
     except HypervisorError:
@@ -59,7 +59,7 @@ def _cpus(folder: Path) -> list[int]:
 
 
 def _ticks(pid: int, thread: int) -> int:
-    """That a thread has worked; 0 if it is gone."""
+    """Return the ticks that a thread has worked, or 0 if it is gone."""
     try:
         fields = Path(f"/proc/{pid}/task/{thread}/stat").read_text().rpartition(")")[2].split()
     except OSError:

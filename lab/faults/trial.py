@@ -1,4 +1,5 @@
-"""One case: a move begins, the fault comes at its step, and when all is over and well again it is looked at."""
+"""One case: a move begins, the fault comes at its step, and the result is checked when the move is over and the fault
+undone."""
 
 import json
 import time
@@ -22,18 +23,18 @@ from lab.rest import Json
 from lab.work import Stream
 
 LONGEST = 780.0
-"""Seconds for a move to end: a destination that may run the VM is waited for 600 s."""
+"""Seconds for a move to end: the controller waits 600 s for a destination that may run the VM."""
 
 _NEXT_LOOK = 1.0
-"""Seconds until the agents have looked at their machines again."""
+"""Seconds until the agents have checked their machines again."""
 _NEXT_WORD = NEWS.total_seconds() + 1
-"""Seconds until what they say has been taken to the record, also of a machine that is as it was."""
+"""Seconds until the controller has recorded the agents' reports, also about a machine that has not changed."""
 
 
 @dataclass
 class Found:
-    """What came of a case. `landed` is the step at which the fault was done, by the controller's own record; `seconds`
-    the move took. `wrong`: what must not be so, in sentences; none if all is well."""
+    """The result of a case. `landed` is the step at which the fault was done, by the controller's own record; `seconds`
+    is how long the move took. `wrong` says in sentences what is wrong; it is empty if all is well."""
 
     case: str
     end: str = ""
@@ -47,8 +48,8 @@ class Found:
 
 @dataclass(frozen=True)
 class Hit:
-    """When the harm came, from and to (Unix time), whether it was `done`: there was something to do it to; and at which
-    step the move was `held` meanwhile, if it was."""
+    """The time of the harm, from and to (Unix time); whether it was `done`, which needs something to do it to; and the
+    step at which the move was `held` meanwhile, if it was."""
 
     began: float
     ended: float
@@ -57,7 +58,7 @@ class Hit:
 
 
 def put(bed: Bed, case: Case) -> Found:
-    """Puts one case through. Raises LabError if the region cannot be made ready for it."""
+    """Run one case. Raises LabError if the region cannot be made ready for it."""
     bed.settle()
     bed.prepare(heavy=case.fault is Fault.DEVICE_WALKS and case.step is Step.MEMORY)
     source, destination = bed.ends()
@@ -93,7 +94,7 @@ def put(bed: Bed, case: Case) -> Found:
 
 
 def _begun(bed: Bed, case: Case, endpoint: str, found: Found) -> str:
-    """The move's name."""
+    """Begin the move, and return its name."""
     body = {"vm": census.VM, "endpoint": endpoint, "linger": 0}
     if case.fault is not Fault.TWICE:
         return str(bed.rest.post("/moves", body)["name"])
@@ -108,7 +109,8 @@ def _begun(bed: Bed, case: Case, endpoint: str, found: Found) -> str:
 
 
 def _hit(bed: Bed, case: Case, harm: Harm, endpoint: str, found: Found) -> tuple[str, Hit]:
-    """The move's name, and what has hit it. At a short step that comes before the controller has answered."""
+    """Do the harm, and return the move's name and the harm's time. At a short step the harm comes before the controller
+    has answered."""
     if case.step not in SHORT or case.fault is Fault.TWICE:
         name = _begun(bed, case, endpoint, found)
         if case.fault is not Fault.TWICE:
@@ -119,7 +121,7 @@ def _hit(bed: Bed, case: Case, harm: Harm, endpoint: str, found: Found) -> tuple
         asked = pool.submit(_begun, bed, case, endpoint, found)
         with held(DATABASE, census.VM, case.step) as move:
             hit = _done(harm, move.step)
-        if case.fault is not Fault.KILL_CONTROLLER:  # which may have died before it answered
+        if case.fault is not Fault.KILL_CONTROLLER:  # a killed controller may have died before it answered
             asked.result()
     return move.move, hit
 
@@ -131,7 +133,7 @@ def _done(harm: Harm, held_at: Step | None = None) -> Hit:
 
 
 def _reach(bed: Bed, name: str, step: Step) -> None:
-    """Returns when the move is at that step, or beyond it."""
+    """Return when the move is at that step, or beyond it."""
     headers = {"Accept": "text/event-stream"}
     with bed.rest.http.stream("GET", f"/api/v1/moves/{name}", headers=headers, timeout=LONGEST) as answer:
         for line in answer.iter_lines():
@@ -140,14 +142,14 @@ def _reach(bed: Bed, name: str, step: Step) -> None:
 
 
 def _there(move: Json, step: Step) -> bool:
-    """Whether a move is at that step, or beyond it."""
+    """Return whether a move is at that step, or beyond it."""
     if move["ended_at"] is not None or move["step"] not in FORWARD:
         return True
     return move["state"] == "moving" and not before(Step(move["step"]), step)
 
 
 def _wait_for_the_end(bed: Bed, harm: Harm, name: str, done_at: float) -> None:
-    """Returns when the move is over. What is not to last until then is taken back meanwhile."""
+    """Return when the move is over. Harm that is to end earlier is undone meanwhile."""
     taken_back = harm.at_the_end
     while True:
         if not taken_back and time.time() >= done_at + harm.lasts:
@@ -163,7 +165,7 @@ def _wait_for_the_end(bed: Bed, harm: Harm, name: str, done_at: float) -> None:
 
 
 def _kept(bed: Bed, name: str) -> bool:
-    """Whether the VM went on under its old address, which has to stay so."""
+    """Return whether the VM went on under its old address, which has to stay so."""
     move = bed.rest.get(f"/moves/{name}")
     return bool(move["state"] == "done" and move["new_address"] != bed.vm["address"])
 
@@ -171,7 +173,7 @@ def _kept(bed: Bed, name: str) -> bool:
 def judge(
     found: Found, case: Case, counted: census.Census, was: census.Census, ends: tuple[str, str], hit: Hit
 ) -> None:
-    """Says in `found` how the move ended, where it was hit, and what must not be so."""
+    """Set in `found` how the move ended, where it was hit, and what is wrong."""
     move = counted.move
     lost = counted.vm["condition"] != "running"
     kept = counted.move["new_address"] != counted.vm["address"]
@@ -194,7 +196,7 @@ def _between(steps: list[Json], hit: Hit) -> str:
 
 
 def landed(steps: list[Json], at: float) -> str:
-    """The step that was under way at a time, or else the last one before."""
+    """Return the step that was under way at a time, or else the last one before."""
     name = "before"
     for step in steps:
         if datetime.fromisoformat(step["began_at"]).timestamp() <= at:

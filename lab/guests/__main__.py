@@ -1,4 +1,4 @@
-"""`python -m lab.guests`: builds the lab's guest, if it has not been built."""
+"""Builds the lab's guest, if it has not been built: `python -m lab.guests`."""
 
 import argparse
 from pathlib import Path

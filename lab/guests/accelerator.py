@@ -1,4 +1,4 @@
-"""Whether KVM runs guests here, as the qemu driver finds it out."""
+"""Whether KVM runs guests here, by the qemu driver's own test."""
 
 import asyncio
 from pathlib import Path
@@ -9,7 +9,7 @@ BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def accelerator(guests: Path) -> str:
-    """`kvm` or `tcg`, for the images below `guests`. It is tried once in every boot of this machine."""
+    """Return `kvm` or `tcg`, for the images below `guests`. The test runs once per boot of this machine."""
     found = guests / ".accelerator"
     boot = BOOT.read_text().strip()
     if found.is_file() and found.read_text().startswith(boot):

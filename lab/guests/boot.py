@@ -1,5 +1,5 @@
-"""A guest that runs, for the lab's own tests: QEMU with a serial console, QMP and the guest agent. The hypervisor
-driver is `agents/hypervisors/qemu`; this boots one guest and moves nothing."""
+"""Boots a guest for the lab's own tests: QEMU with a serial console, QMP and the guest agent. The hypervisor driver is
+`agents/hypervisors/qemu`; this module boots one guest and moves nothing."""
 
 import base64
 import contextlib
@@ -24,7 +24,7 @@ PORT = "org.qemu.guest_agent.0"
 
 @dataclass(frozen=True)
 class Nic:
-    """A vNIC on the tap `tap`, which QEMU makes in its namespace; `up`: its cable is in."""
+    """A vNIC on the tap `tap`, which QEMU makes in its namespace. `up` says that its cable is in."""
 
     tap: str
     mac: str
@@ -32,7 +32,8 @@ class Nic:
 
 
 class Guest:
-    """One QEMU, its files in `directory`. It ends with its process, which `stop` ends, at any time and twice."""
+    """One QEMU, with its files in `directory`. The guest ends with its process, which `stop` kills, at any time and
+    also twice."""
 
     def __init__(
         self,
@@ -75,11 +76,12 @@ class Guest:
         self._agent = Channel(directory / "agent", self._process)
 
     def console(self) -> str:
-        """All that was printed on the serial console."""
+        """Return all output of the serial console."""
         return self._console.read_text(errors="replace") if self._console.exists() else ""
 
     def wait_ready(self, seconds: float = 60) -> float:
-        """How many seconds it took, from here. Raises LabError with the console's last lines."""
+        """Wait until the guest is ready, and return the seconds that it took from the call. Raises LabError with the
+        console's last lines."""
         began = time.monotonic()
         while "weft: ready" not in self.console():
             if self._process.poll() is not None or time.monotonic() > began + seconds:
@@ -92,15 +94,15 @@ class Guest:
         return self._qmp.ask(command, arguments)
 
     def link(self, nic: int, up: bool) -> None:
-        """The cable of a vNIC is in, or out."""
+        """Plug the cable of a vNIC in, or out."""
         self.qmp("set_link", name=f"nic{nic}", up=up)
 
     def agent(self, command: str, **arguments: object) -> Any:
-        """Asks the guest agent. Raises LabError when it refuses, or does not answer."""
+        """Ask the guest agent. Raises LabError when it refuses, or does not answer."""
         return self._agent.ask(command, arguments)
 
     def run(self, *argv: str, seconds: float = 30) -> str:
-        """What a program in the guest printed. Raises LabError when it fails."""
+        """Run a program in the guest, and return its output. Raises LabError when it fails."""
         settings = {"path": argv[0], "arg": list(argv[1:]), "capture-output": True}
         pid = self.agent("guest-exec", **settings)["pid"]
         deadline = time.monotonic() + seconds
@@ -124,7 +126,7 @@ class Guest:
 
 
 class Channel:
-    """A socket of QEMU's on which questions and answers are lines of JSON."""
+    """A socket of QEMU's with lines of JSON as questions and answers."""
 
     def __init__(self, path: Path, process: subprocess.Popen[bytes], seconds: float = 20) -> None:
         self._socket = socket.socket(socket.AF_UNIX)

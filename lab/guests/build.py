@@ -1,6 +1,6 @@
-"""Builds the lab's guest: `build()` below build/guests, once for the same sources.
+"""Builds the lab's guest below build/guests with `build()`, once for the same sources.
 
-It is a hypervisor driver's folder of images with the image `lab`: kernel, initramfs, cmdline and disk.qcow2.
+The result is a hypervisor driver's folder of images, with the image `lab`: kernel, initramfs, cmdline and disk.qcow2.
 """
 
 import fcntl
@@ -24,12 +24,12 @@ PACKAGES = (
     "libgssapi-krb5-2", "libk5crypto3", "libkeyutils1", "libkrb5-3", "libkrb5support0", "libmd0", "libmnl0", "libnuma1",
     "libpcre2-8-0", "libselinux1", "libtirpc3", "libudev1", "liburing2", "libzstd1", "zlib1g",
 )  # fmt: skip
-# Without a look whether the timer ticks: if the host stands still in that moment Linux may find that it does not.
+# no_timer_check: if the host stands still during that check, Linux may believe that the timer does not tick.
 CMDLINE = "console=ttyS0 quiet panic=-1 no_timer_check"
 
 
 def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
-    """The folder with the images. Raises LabError with what is missing on this machine."""
+    """Build the images if need be, and return their folder. Raises LabError with what is missing on this machine."""
     guests.mkdir(parents=True, exist_ok=True)
     with (guests / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -61,7 +61,7 @@ def _build(guests: Path, progress: Progress) -> None:
         (guests / IMAGE).mkdir(exist_ok=True)
         work.rename(guests / work.name)
         deb.make(guests / "weft-guest.deb")
-        # Guests that run keep the disk they began with; one of the same content stays the same file.
+        # Running guests keep the disk that they began with, so a file with the same content stays.
         for file in sorted(new.iterdir(), key=lambda path: path.name == "made.json"):
             old = guests / IMAGE / file.name
             if not old.is_file() or _digest(old) != _digest(file):
@@ -69,7 +69,7 @@ def _build(guests: Path, progress: Progress) -> None:
 
 
 def _compile(sources: Path, program: Path) -> None:
-    """One program without libraries, which runs in the guest and on this machine alike."""
+    """Compile a program without libraries, which runs in the guest and on this machine alike."""
     files = [str(path) for path in sorted(sources.glob("*.c"))]
     argv = ["cc", "-O2", "-static", "-pthread", "-Wall", "-Wextra", "-Werror", "-o", str(program), *files]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
@@ -78,7 +78,7 @@ def _compile(sources: Path, program: Path) -> None:
 
 
 def _sources() -> str:
-    """A digest of everything in this folder, and so of all that the images are made by."""
+    """Return a digest of everything in this folder, and so of all that makes the images."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:

@@ -1,6 +1,7 @@
-"""Archives as the kernel unpacks them into its initramfs (kernel documentation, "initramfs buffer format", newc).
+"""Archives in the format that the kernel unpacks into its initramfs (kernel documentation, "initramfs buffer format",
+newc).
 
-The same entries give the same bytes: they are sorted, all are root's, and none has a time.
+The same entries give the same bytes: they are sorted, all belong to root, and none has a time.
 """
 
 import stat
@@ -8,7 +9,7 @@ from pathlib import PurePosixPath
 
 
 class Archive:
-    """Entries by their path without a leading slash. Directories above an entry come by themselves."""
+    """The entries by their path without a leading slash. Directories above an entry are added by themselves."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[int, bytes, tuple[int, int]]] = {}
@@ -26,7 +27,7 @@ class Archive:
         self._add(path, stat.S_IFLNK | 0o777, target.encode())
 
     def device(self, path: str, major: int, minor: int, mode: int = 0o600) -> None:
-        """A character device."""
+        """Add a character device."""
         self._add(path, stat.S_IFCHR | mode, device=(major, minor))
 
     def pack(self) -> bytes:

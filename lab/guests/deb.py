@@ -1,4 +1,4 @@
-"""The guest package as a Debian package, for VMs that are not the lab's (docs/operate/guests.md)."""
+"""The guest package as a Debian package, for VMs other than the lab's (docs/operate/guests.md)."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ FILES = {"weft-guest": ("usr/sbin", 0o755), "weft-guest.service": ("lib/systemd/
 
 
 def make(path: Path) -> None:
-    """Writes the package. The same sources give the same bytes."""
+    """Write the package. The same sources give the same bytes."""
     with tempfile.TemporaryDirectory() as directory:
         tree = Path(directory) / "tree"
         (tree / "DEBIAN").mkdir(parents=True)

@@ -1,6 +1,6 @@
-"""The disk that guests' disks begin with: an ext4 file system with one file of known content, as qcow2.
+"""The base of guests' disks: an ext4 file system with one file of known content, as qcow2.
 
-Its size is that of every guest's disk; what a guest writes goes to an overlay, and only the overlay moves.
+Every guest's disk has the size of this one. A guest's writes go to an overlay, and only the overlay moves.
 """
 
 import hashlib
@@ -13,12 +13,13 @@ from lab.errors import LabError
 
 BYTES = 512 << 20
 KNOWN = 16 << 20
-"""Bytes of the file `known`, whose SHA-256 is in `known.sha256`: a guest can tell that it still has its base."""
+"""Bytes of the file `known`, whose SHA-256 is in `known.sha256`, so that a guest can check that it still has its
+base."""
 UUID = "77656674-0000-4000-8000-000000000000"
 
 
 def make(path: Path) -> None:
-    """Writes the image. The same programs write the same bytes."""
+    """Write the image. The same programs write the same bytes."""
     with tempfile.TemporaryDirectory(dir=path.parent) as directory:
         tree, raw = Path(directory) / "tree", Path(directory) / "raw"
         tree.mkdir()
@@ -30,7 +31,7 @@ def make(path: Path) -> None:
         options = f"hash_seed={UUID},lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0"
         argv = ["mke2fs", "-q", "-t", "ext4", "-U", UUID, "-E", options, "-d", str(tree), str(raw), str(BYTES >> 10)]
         _run(argv, E2FSPROGS_FAKE_TIME="1", SOURCE_DATE_EPOCH="1")
-        fixed = Path(directory) / "fixed"  # files keep the time of their making, which nobody can choose
+        fixed = Path(directory) / "fixed"  # files keep the time of their creation, which no option sets
         fixed.write_text("".join(f"set_inode_field {file.name} ctime 0\n" for file in tree.iterdir()))
         _run(["debugfs", "-w", "-f", str(fixed), str(raw)], E2FSPROGS_FAKE_TIME="1")
         _run(["qemu-img", "convert", "-O", "qcow2", "-o", "preallocation=off", str(raw), str(path)])

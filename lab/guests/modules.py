@@ -1,4 +1,4 @@
-"""Kernel modules of an unpacked kernel package: the ones wanted, and what they need, in the order to load them."""
+"""Kernel modules of an unpacked kernel package: the wanted ones and their dependencies, in the order to load them."""
 
 import lzma
 import re
@@ -11,8 +11,8 @@ _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 
 
 def closure(tree: Path, wanted: Iterable[str]) -> dict[str, bytes]:
-    """Names and contents of modules below `tree` (lib/modules/RELEASE), dependencies first. A module that is built into
-    the kernel is left out; one that is nowhere raises LabError."""
+    """Return the names and contents of modules below `tree` (lib/modules/RELEASE), dependencies first. A module that is
+    built into the kernel is left out; one that does not exist raises LabError."""
     files = {_plain(path.name.split(".ko")[0]): path for path in tree.rglob("*.ko*")}
     builtin = {_plain(Path(line).stem) for line in (tree / "modules.builtin").read_text().split()}
     ordered: dict[str, bytes] = {}

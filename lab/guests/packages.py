@@ -1,4 +1,4 @@
-"""Debian packages as files: fetched with the machine's own apt, unpacked, never installed. The door to apt and dpkg."""
+"""Debian packages as files: fetched with the machine's own apt, unpacked with dpkg-deb, never installed."""
 
 import subprocess
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ APT = ["apt-get", "-o", "APT::Sandbox::User=root", "-qq"]
 
 
 def depends(name: str, prefix: str) -> str:
-    """The package beginning with `prefix` that the candidate of the package `name` depends on."""
+    """Return the package beginning with `prefix` that the candidate of the package `name` depends on."""
     for line in _with_lists(["apt-cache", "show", "--no-all-versions", name]).splitlines():
         if line.startswith("Depends: "):
             for one in line.removeprefix("Depends: ").split(", "):
@@ -20,8 +20,8 @@ def depends(name: str, prefix: str) -> str:
 
 
 def current(name: str) -> str:
-    """Return the name under which this Debian has the package `name`: its own, or that of the one which
-    provides it in its place (Debian 13 renames libraries whose time_t grew to 64 bits: libelf1 is libelf1t64)."""
+    """Return the name under which this Debian has the package `name`: its own, or that of the package that provides it
+    (Debian 13 renames libraries whose time_t grew to 64 bits: libelf1 is libelf1t64)."""
     if "Candidate: (none)" not in _with_lists(["apt-cache", "policy", name]):
         return name
     _, _, providers = _with_lists(["apt-cache", "showpkg", name]).partition("Reverse Provides:")
@@ -38,8 +38,8 @@ def path(unpacked: Path, name: str) -> Path:
 
 
 def fetch(names: Sequence[str], directory: Path) -> list[Path]:
-    """The packages' files in `directory`, at the versions that apt would install; apt checks their signatures. Without
-    a network those that are there already will do."""
+    """Return the packages' files in `directory`, at the versions that apt would install; apt checks their signatures.
+    Without a network the files that are there already are used."""
     directory.mkdir(parents=True, exist_ok=True)
     try:
         _with_lists([*APT, "download", *names], directory)
@@ -64,7 +64,8 @@ def _newest(directory: Path, name: str) -> Path:
 
 
 def _with_lists(argv: Sequence[str], directory: Path | None = None) -> str:
-    """Once more with new lists if it fails: old ones name versions that no mirror has any more."""
+    """Run a command, and once more with new package lists if it fails: old lists name versions that no mirror has any
+    more."""
     try:
         return _run(argv, directory)
     except LabError:

@@ -1,4 +1,5 @@
-"""The guest's root: busybox, iproute2, the guest agent and their libraries, Weft's guest package, and what runs it."""
+"""The guest's root: busybox, iproute2, the guest agent and their libraries, Weft's guest package, and the scripts that
+start it."""
 
 import subprocess
 from pathlib import Path
@@ -17,11 +18,12 @@ MODULES = (
 PROGRAMS = ("bin/ip", "bin/ss", "bin/nstat", "sbin/qemu-ga")
 LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
 BINARIES = "usr/bin"
-"""Where all programs are: /bin, /sbin and /usr/sbin are links to it."""
+"""The directory of all programs: /bin, /sbin and /usr/sbin are links to it."""
 
 
 def pack(unpacked: Path, tree: Path, work: Path) -> bytes:
-    """The initramfs from unpacked packages; `tree` is the kernel's lib/modules/RELEASE, `work` the compiled load."""
+    """Return the initramfs made from unpacked packages. `tree` is the kernel's lib/modules/RELEASE, `work` the compiled
+    load."""
     archive = Archive()
     for path in ("bin", "sbin", "usr/sbin"):
         archive.link(path, "/usr/bin")
@@ -56,7 +58,8 @@ def _busybox(archive: Archive, busybox: Path) -> None:
 
 
 def _program(archive: Archive, unpacked: Path, program: Path) -> None:
-    """With all libraries, which must be the packages' own: the guest is the same whatever this machine has."""
+    """Add a program with all its libraries, which must come from the packages, so that the guest is the same on every
+    machine."""
     archive.file(f"{BINARIES}/{program.name}", program.read_bytes(), 0o755)
     loader = packages.path(unpacked, "lib64/ld-linux-x86-64.so.2")
     path = ":".join(str(unpacked / directory) for directory in LIBRARIES)

@@ -18,8 +18,8 @@ def panels(
     y: str,
     groups: Mapping[str, Mapping[str, Mapping[float, float]]],
 ) -> Path:
-    """A panel for each group, of the same height, with a line through the points (x, y) of each name, which has one
-    colour in all panels. Writes `path` with the suffix .svg, and returns it."""
+    """Draw a panel for each group, all of the same height, with a line through the points (x, y) of each name, which
+    has one colour in all panels. Write `path` with the suffix .svg, and return it."""
     names = list(dict.fromkeys(name for lines in groups.values() for name in lines))
     with style():
         figure = Figure(figsize=(3.6 * max(len(groups), 1), 3.6), layout="constrained")
@@ -54,8 +54,8 @@ def growth(
     groups: Mapping[str, Mapping[str, Mapping[float, tuple[float, float | None]]]],
     names: Sequence[str],
 ) -> None:
-    """A panel for each group, logarithmic both ways: a line through the first of the values by x, dots where there is a
-    second. Each of the `names` has one colour in all panels. Writes `path`, an SVG file."""
+    """Draw a panel for each group, logarithmic both ways: a line through the first of the values by x, and dots where
+    there is a second. Each of the `names` has one colour in all panels. Write `path`, an SVG file."""
     columns = 3
     rows = -(-len(groups) // columns)
     with style():
@@ -79,7 +79,7 @@ def growth(
 
 
 def _logarithmic(axes: Axes, title: str, lines: Mapping[str, Mapping[float, tuple[float, float | None]]]) -> None:
-    """Axes for the lines, whole powers of ten high."""
+    """Set the axes for the lines, whole powers of ten high."""
     values = [value for points in lines.values() for both in points.values() for value in both if value]
     low, high = floor(log10(min(values))), ceil(log10(max(values)))
     axes.set(title=title, xscale="log", yscale="log", ylim=(10**low, 10 ** max(high, low + 1)))

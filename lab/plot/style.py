@@ -1,4 +1,4 @@
-"""How all figures look: light, few lines, colours that everybody can tell apart (Okabe and Ito's)."""
+"""The style of all figures: light, few lines, colours that everybody can tell apart (Okabe and Ito's)."""
 
 from contextlib import AbstractContextManager
 
@@ -9,7 +9,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def style() -> AbstractContextManager[None]:
-    """The same bytes for the same figures; text stays text in SVG."""
+    """Return the style as a context. The same figures give the same bytes, and text stays text in SVG."""
     return matplotlib.rc_context(
         {
             "font.size": 9.5,

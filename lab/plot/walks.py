@@ -25,8 +25,8 @@ def throughput(
     seconds: float,
     subtitle: str = "",
 ) -> list[Path]:
-    """Mbit/s over `seconds`, slots as shaded spans, steps as marks with a lane each below. Writes `path` with the
-    suffixes .svg and .png, and returns both."""
+    """Draw Mbit/s over `seconds`, with slots as shaded spans, and steps as marks with a lane each below. Write `path`
+    with the suffixes .svg and .png, and return both."""
     with style():
         figure = Figure(figsize=(11, 4.2 + 0.22 * len(steps)), layout="constrained")
         ratios = [3.4, 0.22 * len(steps) + 0.5] if steps else [1.0]
@@ -69,7 +69,7 @@ def _curve(axes: Axes, rates: Sequence[float], slots: Sequence[Span], seconds: f
 
 
 def _lanes(axes: Axes, steps: Sequence[Span], seconds: float) -> None:
-    """A bar for each step, where its mark ends, and beside it how long it took."""
+    """Draw a bar for each step, where its mark ends, with its length beside it."""
     axes.set_ylim(len(steps) - 0.4, -0.6)
     for number, step in enumerate(steps):
         axes.plot([step.began, step.began], [-0.6, number], **MARK)

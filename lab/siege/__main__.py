@@ -1,4 +1,4 @@
-"""`make siege`: everybody attacks a region at once; nobody of good will may notice."""
+"""Lets everybody attack a region at once; no legitimate user or device may notice: `make siege`."""
 
 import argparse
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from lab.siege.phase import measure
 from lab.siege.verdict import wrong
 
 BEFORE = 60.0
-"""Seconds at most that are measured without a siege."""
+"""Most seconds that are measured without a siege."""
 
 
 def main() -> int:
-    """Exit code 1: somebody noticed, or an attack was none."""
+    """Run the siege. Exit code 1: a legitimate user or device noticed, or an attack did not happen."""
     parser = argparse.ArgumentParser(prog="make siege", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="how long the siege lasts [10]")
     parser.add_argument("--attack", nargs="*", default=["*"], help="names of attackers, as shell patterns [*]")
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def _attacks(bed: Bed, *, hurting: bool) -> Sequence[tuple[str, str, Sequence[str]]]:
-    """Each attacker's name, node and command line."""
+    """Return each attacker's name, node and command line."""
     api = (bed.controller, str(bed.plain), str(bed.tls))
     hostile, lan = bed.endpoint(PE), bed.endpoint(VICTIM)
     agent = (f"https://{bed.controller}:{bed.tls}/api/v1/", PE, hostile["name"], str(bed.state(PE)))

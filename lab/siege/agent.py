@@ -1,4 +1,4 @@
-"""A hostile agent with good credentials: `python -m lab.siege.agent BASE CLOUDLET ENDPOINT STATE-DIRECTORY`."""
+"""A hostile agent with valid credentials: `python -m lab.siege.agent BASE CLOUDLET ENDPOINT STATE-DIRECTORY`."""
 
 import asyncio
 import json
@@ -17,15 +17,15 @@ from lab.siege.attacker import Counts, attack
 from lab.siege.reports import Post
 
 PACE = {"alternating": 0.01, "large": 0.2, "misshapen": 0.2, "odd": 0.02}
-"""Seconds between two requests of each kind; together more than the 200 a second that an agent may make."""
+"""Seconds between two requests of each kind; together they exceed the 200 a second that an agent may make."""
 
 NAME = {"sni_hostname": CONTROLLER}
 STREAMS = 100
-"""Streams of its desired state that it holds open at once."""
+"""Streams of its desired state that it holds open at the same time."""
 
 
 async def post(client: httpx.AsyncClient, posts: Iterator[Post], pause: float, done: Counts) -> None:
-    """One after the other, without end."""
+    """Post one after the other, without end."""
     for what, route, body in posts:
         try:
             answer = await client.post(f"agent/{route}", content=body, extensions=NAME)
@@ -36,7 +36,7 @@ async def post(client: httpx.AsyncClient, posts: Iterator[Post], pause: float, d
 
 
 async def follow(client: httpx.AsyncClient, done: Counts) -> None:
-    """Streams that are opened, read a little, left, and opened again."""
+    """Open a stream, read a little, leave it, and open it again, without end."""
     for pause in cycle((0.1, 5.0)):
         try:
             async with client.stream("GET", "agent/desired", extensions=NAME) as stream:
@@ -48,7 +48,7 @@ async def follow(client: httpx.AsyncClient, done: Counts) -> None:
 
 
 async def main(base: str, cloudlet: str, endpoint: str, state: Path, done: Counts) -> None:
-    """All of it at once."""
+    """Run all of it at once."""
     identity = state / "identity"
     context = tls.context(
         (identity / "authorities.pem").read_text(), identity / "certificate.pem", identity / "key.pem"

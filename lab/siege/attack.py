@@ -1,4 +1,4 @@
-"""An attacker: a program in a namespace of the lab, at a low priority, that prints at its end what it did."""
+"""An attacker: a program in a namespace of the lab, at a low priority, that prints at its end what it has counted."""
 
 import json
 import os
@@ -15,7 +15,8 @@ from lab.errors import LabError
 from lab.paths import LAB, ROOT
 
 NICE = "10"
-"""Attackers have machines of their own; here they share two cores with those they attack."""
+"""The priority of attackers. In reality they have machines of their own; here they share two cores with their
+victims."""
 
 
 class Attack:
@@ -40,14 +41,15 @@ class Attack:
         return self._process.poll() is None
 
     def counted(self) -> dict[str, Any]:
-        """Stop it; return what it counted. If it says nothing, that is its defect; the rest is measured still."""
+        """Stop the attacker, and return its counts. If it prints none, that is its own defect; all else is still
+        measured."""
         try:
             return self.end()
         except LabError as error:
             return {f"defect: {error}": 1}
 
     def end(self, seconds: float = 15) -> dict[str, Any]:
-        """Stop it; return what it said. Raises LabError if it says nothing."""
+        """Stop the attacker, and return its output. Raises LabError if there is none."""
         if self.runs:
             self._process.send_signal(signal.SIGTERM)
         try:
@@ -77,5 +79,5 @@ class Attack:
 
 
 def program(module: str, *words: str) -> list[str]:
-    """The command line of a module of this package."""
+    """Return the command line of a module of this package."""
     return [sys.executable, "-m", f"lab.siege.{module}", *words]

@@ -1,4 +1,4 @@
-"""How a program of an attacker runs: until it is asked to stop, and then it prints what it counted."""
+"""Runs the program of an attacker until it is asked to stop, and then prints its counts."""
 
 import asyncio
 import contextlib
@@ -12,10 +12,10 @@ Counts = Counter[str]
 
 
 def attack(work: Coroutine[Any, Any, None], counts: Counts) -> None:
-    """Run to SIGTERM and print the counts as JSON. An error of the attacker's own is counted as `defect`."""
+    """Run until SIGTERM, and print the counts as JSON. An error of the attacker's own is counted as `defect`."""
     try:
         asyncio.run(until_told(work))
-    except Exception as error:  # it is in the report, and the attack is no attack
+    except Exception as error:  # the report shows it, and the attack does not count
         first: BaseException = error
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]

@@ -1,4 +1,4 @@
-"""The region that is besieged, its credentials, and where its parts are."""
+"""The region that is attacked, its credentials, and the places of its parts."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,8 @@ from lab.rest import Json, Rest
 
 TOPOLOGY = ROOT / "lab/topologies/siege.yaml"
 PINGS = (("m1", "m2"), ("m2", "m1"), ("n1", "n2"), ("n2", "n1"))
-"""From whom to whom devices of good will ping, all the time. The former two are in blue, the latter in amber."""
+"""The pairs of legitimate devices of which the first pings the second, all the time. The former two are in blue, the
+latter in amber."""
 
 GOOD = "c1"
 """The cloudlet whose agent's requests are timed."""
@@ -29,7 +30,7 @@ VICTIM = "c2"
 """The cloudlet whose LAN the hostile device is on."""
 
 STRANGERS = "core"
-"""The node that strangers and people of good will share: they have one address."""
+"""The node that strangers and legitimate users share: they have one address."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Bed:
     @classmethod
     @contextmanager
     def made(cls) -> Iterator["Bed"]:
-        """Built, and removed at the end."""
+        """Build the region, and remove it at the end."""
         region = Region.load(TOPOLOGY)
         with region.occupied(), Rest(timeout=60) as rest:
             for phase in (region.build, region.enrol, region.apply_policy, region.lease):
@@ -54,12 +55,12 @@ class Bed:
             yield bed
 
     def reaches(self, source: str, target: str) -> bool:
-        """Whether a device gets an answer from another."""
+        """Return whether a device gets an answer from another."""
         words = ["ping", "-c", "1", "-W", "1", self.region.address(target)]
         return self.region.execute(source, words).returncode == 0
 
     def clear(self) -> None:
-        """Take the hostile cloudlet's own speaker away: the hostile PE speaks from its address."""
+        """Stop the hostile cloudlet's own speaker, because the hostile PE speaks from its address."""
         stop(
             process
             for name, process in self.region.processes.items()
@@ -73,7 +74,7 @@ class Bed:
 
     @property
     def servers(self) -> list[str]:
-        """Where the route servers speak BGP."""
+        """The addresses at which the route servers speak BGP."""
         return [f"{self.region.plan.loopbacks[name]}:{BGP_PORT}" for name in self.region.topology.route_servers]
 
     @property
@@ -85,15 +86,15 @@ class Bed:
         return AGENT_PORT
 
     def state(self, cloudlet: str) -> Path:
-        """The directory of a cloudlet's agent."""
+        """Return the directory of a cloudlet's agent."""
         return LAB / cloudlet / "state"
 
     def credential(self, cloudlet: str) -> str:
-        """An agent's bearer token."""
+        """Return an agent's bearer token."""
         return str(json.loads((self.state(cloudlet) / "credential.json").read_text())["credential"])
 
     def endpoint(self, cloudlet: str) -> Json:
-        """The first endpoint of a cloudlet as its agent is told to be."""
+        """Return the first endpoint of a cloudlet, from its agent's desired state."""
         desired: dict[str, Any] = json.loads((self.state(cloudlet) / "desired.json").read_text())
         return dict(desired["endpoints"][0])
 
@@ -103,6 +104,6 @@ ROUTE_DISTINGUISHER, ROUTE_TARGET = b"\0\0", b"\0\2"
 
 
 def octets(text: str, kind: bytes) -> str:
-    """`65000:4098` as the eight octets of a route distinguisher or a route target, in hex."""
+    """Return `65000:4098` as the eight octets of a route distinguisher or a route target, in hex."""
     asn, _, number = text.partition(":")
     return (kind + int(asn).to_bytes(2) + int(number).to_bytes(4)).hex()

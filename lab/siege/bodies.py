@@ -1,4 +1,4 @@
-"""Bodies that cost their reader much, or that it does not foresee. Pure."""
+"""Bodies that cost their reader much, or that it does not expect. Pure."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ SHAPES: dict[str, Shape] = {
     "spaces": _filled(b"", b" ", b"x"),
     "no JSON": _filled(b"", b"<a b='c'>", b""),
 }
-"""By name; each makes a body of about so many bytes."""
+"""Functions by name; each makes a body of about so many bytes."""
 
 
 ODDITIES: tuple[object, ...] = (
@@ -40,8 +40,7 @@ ODDITIES: tuple[object, ...] = (
 
 
 def twisted(message: dict[str, object]) -> Iterator[bytes]:
-    """The message with each field, one after the other, in the place of which something odd stands or nothing; without
-    end."""
+    """Yield the message with one field after the other replaced by an odd value or left out, without end."""
     fields = list(message)
     for field in cycle(fields):
         for odd in ODDITIES:

@@ -1,8 +1,9 @@
-"""Callers of good will, who time each of their requests: `python -m lab.siege.callers FILE`.
+"""Legitimate callers, which time each of their requests: `python -m lab.siege.callers FILE`.
 
 Each line of FILE is a caller, as JSON: `name`, `base` (a URL), `token`, `identity` (a directory; empty: none) and
-`requests` (method, path, body). The program prints at its end the requests of each caller: when, how many seconds, and
-with which status (0: none came)."""
+`requests` (method, path, body). At its end the program prints the requests of each caller: the time, the seconds taken,
+and the status (0: no answer).
+"""
 
 import asyncio
 import json
@@ -26,12 +27,12 @@ PAUSE = 0.2
 
 TIMEOUT = 30.0
 NAME = {"sni_hostname": CONTROLLER}
-"""The controller's certificate is for its name, not for an address."""
+"""The name to expect in the controller's certificate, which is for its name and not for an address."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """One caller. `identity`: the directory of an agent's certificate, empty for none."""
+    """One caller. `identity` is the directory of an agent's certificate, empty for none."""
 
     name: str
     base: str
@@ -57,8 +58,8 @@ async def _client(caller: Caller) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def ask(caller: Caller, found: list[Asked]) -> None:
-    """The caller's requests, one after the other, without end. Now and then over a new connection, as that is where
-    others may be in the way."""
+    """Make the caller's requests, one after the other, without end. Now and then use a new connection, because
+    attackers may hinder that."""
     while True:
         async with _client(caller) as client:
             for method, path, body in caller.requests * 3:
@@ -78,7 +79,7 @@ async def _all(callers: list[Caller], found: dict[str, list[Asked]]) -> None:
 
 
 def main(path: str) -> None:
-    """Until SIGTERM."""
+    """Run until SIGTERM."""
     callers = [Caller(**json.loads(line)) for line in Path(path).read_text().splitlines()]
     found: dict[str, list[Asked]] = {caller.name: [] for caller in callers}
     asyncio.run(until_told(_all(callers, found)))

@@ -18,7 +18,7 @@ PACE = {"clients": 0.01, "lies": 0.02, "nobody": 0.002, "rubbish": 0.02}
 
 
 async def send(wire: socket.socket, some: Iterator[Frame], pause: float, done: Counts) -> None:
-    """One after the other, without end."""
+    """Send one frame after the other, without end."""
     for what, frame in some:
         try:
             wire.send(frame[:1514].ljust(60, b"\0"))
@@ -31,7 +31,7 @@ async def send(wire: socket.socket, some: Iterator[Frame], pause: float, done: C
 async def main(
     gateway: IPv4Address, gateway6: IPv6Address, victim: IPv4Address, victim6: IPv6Address, done: Counts
 ) -> None:
-    """All of it at once."""
+    """Run all of it at once."""
     mac = bytes.fromhex(Path(f"/sys/class/net/{INTERFACE}/address").read_text().strip().replace(":", ""))
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
         wire.bind((INTERFACE, 0))

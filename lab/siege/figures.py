@@ -11,7 +11,7 @@ from lab.siege.gauges import Gauge
 
 @dataclass(frozen=True)
 class Pings:
-    """Of one device to another: how many it sent, how many were lost, and the round trip at p99 in ms."""
+    """The pings of one device to another: how many it sent, how many were lost, and the round trip at p99 in ms."""
 
     sent: int
     lost: int
@@ -20,8 +20,8 @@ class Pings:
 
 @dataclass(frozen=True)
 class Calls:
-    """Of one caller: how many requests, how many without a good answer, seconds at p50, p99 and most, and how many
-    answers of each status (0: none came)."""
+    """The requests of one caller: how many, how many without a good answer, seconds at p50, p99 and most, and how many
+    answers of each status (0: no answer)."""
 
     sent: int
     failed: int
@@ -33,11 +33,11 @@ class Calls:
 
 @dataclass(frozen=True)
 class Figures:
-    """One phase. `losses`: when pings were lost. `deeds` are what people of good will did, `missing` events of that
-    which nobody finds, `failed` what did not work for them. `leases` are new clients of theirs, `unleased` those of
-    whom the controller knows nothing, `resets` BGP sessions of theirs that ended. `events`: how many there are of each
-    type, of all. `database`: by how many bytes it grew. `attacks`: what each attacker counted, `gone`: who ended before
-    being asked to."""
+    """One phase. `losses` are the times at which pings were lost. `deeds` counts the actions of legitimate users,
+    `missing` are those without their event, and `failed` those that did not work. `leases` counts their new clients,
+    `unleased` are those that the controller does not know, and `resets` the legitimate BGP sessions that ended.
+    `events` counts all events by type. `database` is by how many bytes it grew. `attacks` are each attacker's counts,
+    and `gone` the attackers that ended before they were asked to."""
 
     seconds: float
     pings: Mapping[str, Pings]
@@ -59,7 +59,7 @@ class Figures:
 
 
 def calls(asked: Sequence[tuple[float, float, int]]) -> Calls:
-    """The sum of requests: when, seconds, status."""
+    """Return the sum of requests, each given as time, seconds and status."""
     took = [seconds for _, seconds, _ in asked]
     statuses = dict(Counter(status for _, _, status in asked))
     failed = sum(not 200 <= status < 300 for _, _, status in asked)
@@ -68,6 +68,6 @@ def calls(asked: Sequence[tuple[float, float, int]]) -> Calls:
 
 
 def missing(deeds: Sequence[tuple[str, str]], events: Sequence[tuple[str, str]]) -> list[str]:
-    """Deeds that have fewer events than times they were done."""
+    """Return the deeds that have fewer events than times they were done."""
     left = Counter(deeds) - Counter(events)
     return [f"{count} of {type} {subject}" for (type, subject), count in sorted(left.items())]

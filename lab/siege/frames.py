@@ -1,5 +1,5 @@
-"""Frames of a hostile device: DHCP and DHCPv6 clients that never were, others' addresses, and what is no packet at all.
-Pure."""
+"""Frames of a hostile device: DHCP and DHCPv6 clients that do not exist, others' addresses, and frames that are no
+packets. Pure."""
 
 import os
 import random
@@ -19,14 +19,14 @@ Frame = tuple[str, bytes]
 
 
 def ethernet(source: bytes, kind: int, payload: bytes, to: bytes = BROADCAST) -> bytes:
-    """An Ethernet II frame."""
+    """Return an Ethernet II frame."""
     return to + source + struct.pack("!H", kind) + payload
 
 
 def dhcp(
     mac: bytes, kind: int, client: bytes, asked: IPv4Address | None = None, server: IPv4Address | None = None
 ) -> bytes:
-    """A client's message (RFC 2131), from 0.0.0.0 to everybody."""
+    """Return a client's message (RFC 2131), from 0.0.0.0 to everybody."""
     options = bytes((53, 1, kind)) + (bytes((61, len(client))) + client if client else b"")
     options += bytes((50, 4)) + asked.packed if asked else b""
     options += bytes((54, 4)) + server.packed if server else b""
@@ -35,7 +35,7 @@ def dhcp(
 
 
 def dhcp6(mac: bytes, kind: int, client: bytes, about: IPv6Address | None = None) -> bytes:
-    """A client's message (RFC 8415) with an identity association, and one for prefixes, with rapid commit."""
+    """Return a client's message (RFC 8415) with an identity association, and one for prefixes, with rapid commit."""
     address = _option(5, about.packed + struct.pack("!II", 600, 600)) if about else b""
     association = _option(3, os.urandom(4) + bytes(8) + address)
     options = _option(1, client) + association + _option(25, os.urandom(4) + bytes(8)) + _option(14, b"")
@@ -43,13 +43,13 @@ def dhcp6(mac: bytes, kind: int, client: bytes, about: IPv6Address | None = None
 
 
 def arp(source: bytes, mac: bytes, address: IPv4Address, operation: int = 2) -> bytes:
-    """A claim to have an address (RFC 826), to everybody."""
+    """Return a claim to have an address (RFC 826), to everybody."""
     claim = struct.pack("!HHBBH", 1, 0x0800, 6, 4, operation) + mac + address.packed
     return ethernet(source, 0x0806, claim + BROADCAST + address.packed)
 
 
 def advertisement(source: bytes, mac: bytes, address: IPv6Address) -> bytes:
-    """An unsolicited neighbour advertisement (RFC 4861) that overrides what others know."""
+    """Return an unsolicited neighbour advertisement (RFC 4861) that overrides what others know."""
     body = struct.pack("!I", 0x20000000) + address.packed + bytes((2, 1)) + mac
     to, sender = IPv6Address("ff02::1").packed, address.packed
     total = _checksum(sender + to + struct.pack("!II", 4 + len(body), 58) + bytes((136, 0, 0, 0)) + body)
@@ -59,7 +59,7 @@ def advertisement(source: bytes, mac: bytes, address: IPv6Address) -> bytes:
 
 
 def clients(lan: IPv4Address, lan6: IPv6Address, server: IPv4Address) -> Iterator[Frame]:
-    """Messages of clients with random identifiers, of every kind, without end."""
+    """Yield messages of clients with random identifiers, of every kind, without end."""
     for number in count():
         mac, client = b"\x02" + os.urandom(5), os.urandom(random.randint(2, 60))
         asked, asked6 = lan + random.randrange(2, 1000), lan6 + random.randrange(2, 1000)
@@ -80,7 +80,7 @@ def clients(lan: IPv4Address, lan6: IPv6Address, server: IPv4Address) -> Iterato
 
 
 def lies(mac: bytes, addresses: list[IPv4Address], addresses6: list[IPv6Address]) -> Iterator[Frame]:
-    """Claims to have the addresses of others, without end."""
+    """Yield claims to have the addresses of others, without end."""
     while True:
         for address in addresses:
             yield "ARP for another's address", arp(mac, mac, address)
@@ -90,7 +90,8 @@ def lies(mac: bytes, addresses: list[IPv4Address], addresses6: list[IPv6Address]
 
 
 def nobody(mac: bytes) -> Iterator[Frame]:
-    """Claims to have addresses that nobody has (RFC 2544, RFC 5180: for such tests), ever others, without end."""
+    """Yield claims to have addresses that nobody has (RFC 2544, RFC 5180: for such tests), each time another, without
+    end."""
     for number in count():
         address, address6 = IPv4Address("198.18.0.0") + number % 2**17, IPv6Address("2001:2::") + number
         yield "ARP for nobody's address", arp(mac, mac, address)
@@ -98,7 +99,7 @@ def nobody(mac: bytes) -> Iterator[Frame]:
 
 
 def rubbish(mac: bytes, address: IPv4Address) -> Iterator[Frame]:
-    """Frames that are no packets, or hide one, without end."""
+    """Yield frames that are no packets, or hide one, without end."""
     hidden = arp(mac, mac, address)[12:]
     while True:
         yield "SNAP", mac_frame(mac, b"\xaa\xaa\x03\x00\x00\x00" + hidden)
@@ -113,7 +114,7 @@ def rubbish(mac: bytes, address: IPv4Address) -> Iterator[Frame]:
 
 
 def mac_frame(source: bytes, payload: bytes, to: bytes = BROADCAST) -> bytes:
-    """A frame of IEEE 802.3: its length stands where Ethernet II has a type."""
+    """Return a frame of IEEE 802.3: its length stands where Ethernet II has a type."""
     return to + source + struct.pack("!H", len(payload)) + payload
 
 
@@ -138,7 +139,7 @@ def _option(code: int, value: bytes) -> bytes:
 
 
 def _checksum(data: bytes) -> int:
-    """The Internet checksum (RFC 1071)."""
+    """Return the Internet checksum (RFC 1071)."""
     data += bytes(len(data) % 2)
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total > 0xFFFF:

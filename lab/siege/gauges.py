@@ -1,4 +1,4 @@
-"""Memory and processor time of the region's daemons while a phase lasts, sampled once a second."""
+"""Memory and processor time of the region's daemons during a phase, sampled once a second."""
 
 import os
 import threading
@@ -13,8 +13,8 @@ PAUSE = 1.0
 
 @dataclass(frozen=True)
 class Gauge:
-    """Of one daemon: resident memory at the beginning and at most, and seconds of a processor. `restarted`: at the end
-    it is another process than at the beginning, or none."""
+    """The figures of one daemon: resident memory at the beginning and at most, and seconds of a processor. `restarted`
+    says that at the end it was another process than at the beginning, or none."""
 
     first_bytes: int
     most_bytes: int
@@ -23,7 +23,7 @@ class Gauge:
 
 
 class Gauges:
-    """Samples, from when it is made."""
+    """Samples the daemons from its construction on."""
 
     def __init__(self, processes: Mapping[str, Process]) -> None:
         self._processes = processes
@@ -34,7 +34,7 @@ class Gauges:
         self.load = 0.0
 
     def found(self) -> dict[str, Gauge]:
-        """By the daemon's name."""
+        """Return the gauges by the daemon's name."""
         return {
             name: Gauge(
                 self._first[name],

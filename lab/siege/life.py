@@ -1,4 +1,4 @@
-"""The deeds of people and devices of good will while a phase lasts, and what has to be known of them afterwards."""
+"""The deeds of legitimate users and devices during a phase, and the events and leases that must exist afterwards."""
 
 import threading
 import time
@@ -14,19 +14,19 @@ PAUSE = 1.0
 
 POOL, MEMBER = "green", "c1-lan"
 NEWCOMERS = ("m1", "m2")
-"""The devices at whose wires new ones ask for a lease; the second has the hostile device on its LAN."""
+"""The devices beside which new ones ask for a lease; the second has the hostile device on its LAN."""
 
 PHONE = "phone0"
-"""The interface of a new one."""
+"""The interface of a new device."""
 
 Deed = tuple[str, str]
-"""An event that has to be there: its type and its subject."""
+"""An event that must exist: its type and its subject."""
 
 
 class Life:
-    """Rounds of deeds: a join and a leave, a device that is registered and
-    forgotten, a new DHCP client on one of two LANs. `deeds` are events that have to be there, `leased` MACs that hold a
-    lease, `failed` what did not work, and `seconds` how long each join and leave took."""
+    """Rounds of deeds: a join and a leave, a device that is registered and forgotten, a new DHCP client on one of two
+    LANs. `deeds` are events that must exist, `leased` MACs that hold a lease, `failed` the errors, and `seconds` how
+    long each join and leave took."""
 
     def __init__(self, region: Region) -> None:
         self._region, self._number = region, int(time.time())
@@ -73,8 +73,8 @@ class Life:
         self.deeds.append(("device-forgotten", self._device))
 
     def _lease(self) -> None:
-        """A client that was never seen asks for an address, and keeps it to itself: now on the one LAN, now on the
-        other. In ten minutes these are fewer than the eighth of a LAN's pairs that one port cannot have alone."""
+        """Let a new client ask for an address, in turn on the one LAN and on the other; it keeps the address. In ten
+        minutes these are fewer than the eighth of a LAN's pairs that one port cannot have alone."""
         at = NEWCOMERS[self._number % len(NEWCOMERS)]
         mac = f"02:00:6{NEWCOMERS.index(at)}{self._mac}"
         link = f"ip link add link eth0 name {PHONE} address {mac} up type macvlan mode bridge".split()

@@ -1,13 +1,14 @@
-"""When pings were lost, and what had happened just before: that is where to look. Pure."""
+"""The times at which pings were lost, with the events just before, which point to the cause. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 BEFORE, AFTER = 5.0, 1.0
-"""Seconds before a loss from which events are named, and after it: an event is written down a moment late."""
+"""Seconds before a loss from which events are named, and seconds after it, because events are recorded a moment
+late."""
 
 MOST = 10
-"""Events that are named with a loss."""
+"""Most events that are named with a loss."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class Happened:
 
 
 def losses(lost: Mapping[str, Sequence[float]], events: Sequence[Happened], began: float) -> list[str]:
-    """A sentence for each loss, with seconds since the phase `began`. `lost`: Unix times, by who pings whom."""
+    """Return a sentence for each loss, with seconds since the phase `began`. `lost` has Unix times, by source and
+    target."""
     found = sorted((at, pair) for pair, times in lost.items() for at in times)
     return [f"{at - began:.1f} s: {pair}, {_near(at, events)}" for at, pair in found]
 

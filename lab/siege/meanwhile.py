@@ -1,4 +1,4 @@
-"""Work that goes on beside the rest of a phase, in a thread of its own."""
+"""Work in a thread of its own during the rest of a phase."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Work from entry to exit. `work` returns soon after the event that it is given is set; exit waits for that."""
+    """Run `work` from entry to exit. `work` gets an event and returns soon after it is set; exit sets it and waits for
+    that."""
     over = threading.Event()
     thread = threading.Thread(target=work, args=[over], daemon=True)
     thread.start()

@@ -14,7 +14,7 @@ from lab.siege.figures import Calls, Figures
 MARK = "<!-- siege -->"
 MIB = 1 << 20
 CLIENTS = ("-dhcp", "-dhcp6")
-"""How devices' own daemons are called, which are left out."""
+"""The suffixes of the names of devices' own daemons, which are left out."""
 
 
 def keep(base: Figures, siege: Figures, wrong: Sequence[str], output: Path) -> None:
@@ -29,7 +29,7 @@ def write(base: Figures, siege: Figures, wrong: Sequence[str], page: Path) -> No
 
 
 def text(base: Figures, siege: Figures, wrong: Sequence[str], machine: str) -> str:
-    """What follows the mark."""
+    """Return the text that follows the mark."""
     verdict = "Nobody of good will noticed the siege." if not wrong else "This failed:"
     rows = [
         f"{machine}: {base.seconds:.0f} s without a siege, then {siege.seconds:.0f} s of it. {verdict}",
@@ -53,7 +53,7 @@ def text(base: Figures, siege: Figures, wrong: Sequence[str], machine: str) -> s
 
 
 def _rows(base: Figures, siege: Figures) -> Iterator[tuple[str, str, str]]:
-    """A figure's name, and what it is before and in the siege."""
+    """Yield a figure's name, and its values before and in the siege."""
     before, now = dict(_figures(base)), dict(_figures(siege))
     for name in now:
         yield name, before.get(name, ""), now[name]

@@ -1,4 +1,4 @@
-"""One phase of the siege, or the time before it: attackers and people of good will, for so many seconds."""
+"""One phase of the siege, or the time before it: attackers and legitimate users for so many seconds."""
 
 import json
 import time
@@ -26,14 +26,15 @@ INTERVAL = 0.1
 """Seconds between two pings of a device."""
 
 SETTLED = 5.0
-"""Seconds after which events of what has happened are in the list."""
+"""Seconds after which the list has the events of all that happened."""
 
 DOWN = "session-down"
 """The event of a BGP session that ended."""
 
 
 def measure(bed: Bed, seconds: float, attacks: Sequence[tuple[str, str, Sequence[str]]], token: str) -> Figures:
-    """What the phase measured. `attacks`: name, node and command line of each; `token`: the operator's."""
+    """Run a phase and return its figures. `attacks` has the name, node and command line of each; `token` is the
+    operator's."""
     since = _latest(bed)
     database = _database()
     running = {name: process for name, process in bed.region.processes.items() if process.alive()}
@@ -79,7 +80,7 @@ def measure(bed: Bed, seconds: float, attacks: Sequence[tuple[str, str, Sequence
 
 
 def _callers(bed: Bed, token: str) -> str:
-    """The file that says who calls what."""
+    """Write the file that lists the callers and their requests, and return its path."""
     plain, tls = f"http://{bed.controller}:{bed.plain}/api/v1", f"https://{bed.controller}:{bed.tls}/api/v1"
     lines = [
         {
@@ -123,13 +124,13 @@ def _happened(event: Json) -> Happened:
 
 
 def _latest(bed: Bed) -> int:
-    """The id of the latest event."""
+    """Return the id of the latest event."""
     found = _events(bed, 0)
     return int(found[-1]["id"]) if found else 0
 
 
 def _events(bed: Bed, after: int) -> list[Json]:
-    """All events after one, page after page."""
+    """Return all events after one, page after page."""
     found: list[Json] = []
     while True:
         page = bed.rest.get("/events", after=str(after), limit="1000")
@@ -140,5 +141,5 @@ def _events(bed: Bed, after: int) -> list[Json]:
 
 
 def _database() -> int:
-    """Bytes of the controller's database, with what is not yet in its main file."""
+    """Return the bytes of the controller's database, including those that are not yet in its main file."""
     return sum(path.stat().st_size for path in DATABASE.parent.glob(f"{DATABASE.name}*"))

@@ -1,5 +1,5 @@
-"""What a hostile agent with good credentials reports: of a right form, of a wrong one, large, and never twice the same.
-Pure."""
+"""The reports of a hostile agent with valid credentials: in the right form, in a wrong one, large, and never twice the
+same. Pure."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,26 +13,27 @@ ROUTES = (
     *("reports", "session-keys", "certificate", "neighbours", "moves", "access", "sightings"),
     *("leases", "leases/exchange", "leases/release"),
 )
-"""Where agents may post, below `/api/v1/agent/`."""
+"""The routes below `/api/v1/agent/` to which agents may post."""
 
 LARGE = 3_000_000
-"""Octets of a body, of the 4 MiB that an agent's may have."""
+"""Octets of a body, out of the 4 MiB that an agent's may have."""
 
 ROUTES_TOLD = [f"10.{at >> 8}.{at & 255}.0/24" for at in range(MOST)]
 
 Post = tuple[str, str, bytes]
-"""What it is, where it goes, and the body."""
+"""Its name, its route, and its body."""
 
 
 def alternating(cloudlet: str, endpoint: str) -> Iterator[Post]:
-    """Reports with another problem, tunnel and session state each time."""
+    """Yield reports with another problem, tunnel and session state each time."""
     for number in count():
         problem = f"problem {number} of one kind, then of another" if number % 2 else ""
         yield "alternating reports", "reports", json.dumps(_report(cloudlet, endpoint, [problem] * 3)).encode()
 
 
 def large(cloudlet: str, endpoint: str) -> Iterator[Post]:
-    """Reports as large as their form allows, more than 2 MB, and sightings, measurements and keys by the thousand."""
+    """Yield reports as large as their form allows, more than 2 MB, and sightings, measurements and keys by the
+    thousand."""
     for number in count():
         problems = [f"{number} {at} ".ljust(LONGEST_PROBLEM, "x") for at in range(MOST_PROBLEMS)]
         report = _report(cloudlet, endpoint, problems, ROUTES_TOLD)
@@ -60,13 +61,13 @@ def large(cloudlet: str, endpoint: str) -> Iterator[Post]:
 
 
 def misshapen() -> Iterator[Post]:
-    """The worst shapes of JSON, on every route."""
+    """Yield the worst shapes of JSON, on every route."""
     for shape, route in cycle(product(SHAPES.values(), ROUTES)):
         yield "bodies of the worst shapes", route, shape(LARGE if route == "reports" else 200_000)
 
 
 def odd(cloudlet: str, endpoint: str) -> Iterator[Post]:
-    """Messages with something odd in one field, on every route."""
+    """Yield messages with something odd in one field, on every route."""
     messages: dict[str, dict[str, Any]] = {
         "reports": _report(cloudlet, endpoint, []),
         "session-keys": {"cloudlet": cloudlet, "held": None, "seen": {}},

@@ -13,7 +13,7 @@ from lab.siege.bodies import SHAPES
 
 SIZE = 200_000
 PACE = 0.05
-"""Seconds between two requests of one of them: together they ask for more than any stranger gets."""
+"""Seconds between two requests of one of them. Together they make more requests than strangers are allowed."""
 
 ASKING = 3
 SLOW = 300
@@ -32,11 +32,11 @@ HEADS = (
     b"\0" * 5000,
     b"\r\n" * 5000,
 )
-"""Not what a server expects of a client."""
+"""Octets that a server does not expect from a client."""
 
 
 class Strangers:
-    """What they do, each without end."""
+    """The attacks of strangers. Each runs without end."""
 
     def __init__(self, host: str, plain: int, tls: int, done: Counts) -> None:
         self._host, self._plain, self._tls, self._done = host, plain, tls, done
@@ -44,14 +44,14 @@ class Strangers:
         self._nobody.check_hostname, self._nobody.verify_mode = False, ssl.CERT_NONE
 
     async def bodies(self) -> None:
-        """Large bodies of the worst shapes to unknown paths, each with an Idempotency-Key."""
+        """Post large bodies of the worst shapes to unknown paths, each with an Idempotency-Key."""
         for number, (name, shape) in zip(count(), cycle(SHAPES.items())):
             path = f"/api/v1/{random.choice(('agent/reports', 'endpoints', 'policy/plan', 'x' * 4000))}/{number}"
             await self._post(path, shape(SIZE), f"body: {name}", self._plain, tls=False)
             await asyncio.sleep(PACE)
 
     async def guesses(self) -> None:
-        """Enrolments with tokens and names that are guessed."""
+        """Try to enrol with guessed tokens and names."""
         for number, (_, shape) in zip(count(), cycle(SHAPES.items())):
             guess = b'{"cloudlet":"c%d","token":"%s","agent_version":"1"}' % (number % 5, os.urandom(24).hex().encode())
             body = guess if number % 2 else shape(30_000)
@@ -59,7 +59,7 @@ class Strangers:
             await asyncio.sleep(PACE)
 
     async def malformed(self) -> None:
-        """What is no HTTP, and no TLS either."""
+        """Send octets that are neither HTTP nor TLS."""
         for head in cycle(HEADS):
             for port in (self._plain, self._tls):
                 try:
@@ -74,7 +74,7 @@ class Strangers:
             await asyncio.sleep(2 * PACE)
 
     async def slow(self) -> None:
-        """One request that never is whole, over one connection after the other."""
+        """Send a request that never is complete, over one connection after the other."""
         while True:
             try:
                 _, writer = await asyncio.open_connection(self._host, random.choice((self._plain, self._tls)))
@@ -104,7 +104,7 @@ class Strangers:
 
 
 async def main(host: str, plain: int, tls: int, done: Counts) -> None:
-    """All of it at once."""
+    """Run all of it at once."""
     some = Strangers(host, plain, tls, done)
     async with asyncio.TaskGroup() as group:
         for _ in range(ASKING):

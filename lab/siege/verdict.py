@@ -1,4 +1,4 @@
-"""What of a siege may not be. Pure."""
+"""Decides what of a siege is wrong. Pure."""
 
 from collections.abc import Iterator
 
@@ -6,10 +6,10 @@ from controller.agents.neighbours import PAUSE
 from lab.siege.figures import Figures
 
 ANSWER = 1.0
-"""Seconds in which the controller answers 99 of 100 requests of good will."""
+"""Seconds within which the controller must answer 99 of 100 legitimate requests."""
 
 PROBES = "an agent's probes"
-"""The caller that reports rounds of probes, of which the controller gathers a second's into one transaction."""
+"""The caller that reports rounds of probes. The controller writes a second's reports in one transaction."""
 
 WAITED = {PROBES: PAUSE}
 """Seconds that the controller lets a caller's request wait on purpose."""
@@ -18,15 +18,15 @@ BUDGET = 256 << 20
 """Bytes that one PE's routes may take of a route server (`--max-bytes`)."""
 
 COLLECTED = 1.5
-"""The garbage collector lets the heap grow by half before it looks."""
+"""The factor by which the heap grows before the garbage collector runs."""
 
 GROWTH = 256 << 20
 """Bytes by which any other daemon may grow. The controller keeps 64 MiB of Idempotency-Keys, and for each connection
-over TLS 32 KiB and what its request is made of; the others have no reason to come near."""
+over TLS 32 KiB and its request's data. The others have no reason to come near this limit."""
 
 
 def wrong(base: Figures, siege: Figures) -> list[str]:
-    """Sentences; none: nobody has noticed the siege."""
+    """Return what is wrong, in sentences. If there are none, no legitimate user or device has noticed the siege."""
     return [
         *(f"before the siege: {text}" for text in _noticed(base)),
         *_noticed(siege),

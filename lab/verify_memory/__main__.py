@@ -1,4 +1,4 @@
-"""`make verify-memory`: moves by each way, and says by which one a page went wrong or a guest died."""
+"""Makes moves by each way, and says by which one a page went wrong or a guest died: `make verify-memory`."""
 
 import argparse
 import time
@@ -13,7 +13,7 @@ from lab.verify_memory.ways import ALL, chosen
 
 
 def main() -> int:
-    """Exit code 1: a page was wrong, or a guest not well; 2: no such way."""
+    """Run the moves. Exit code 1: a page was wrong, or a guest failed; 2: no such way."""
     parser = argparse.ArgumentParser(prog="make verify-memory", description=__doc__)
     parser.add_argument("--way", nargs="*", default=["*"], help="names of ways, as shell patterns [*]")
     parser.add_argument("--list", action="store_true", help="only says which ways those are")

@@ -1,8 +1,8 @@
 """The memory of two QEMUs, compared page by page.
 
-QEMU says where each of its RAM blocks is in its own memory (HMP `info ramblock`): the machine's RAM, video and
-firmware ROMs, ACPI tables. It is read there, through the kernel (proc(5), /proc/PID/mem), so that nothing of QEMU's is
-between the reader and what the virtual CPUs see.
+QEMU tells where each of its RAM blocks is in its own memory (HMP `info ramblock`): the machine's RAM, video and
+firmware ROMs, ACPI tables. This module reads them there, through the kernel (proc(5), /proc/PID/mem), so that no code
+of QEMU's is between the reader and the memory that the virtual CPUs see.
 """
 
 import os
@@ -25,7 +25,7 @@ class RamBlock:
 
 
 def blocks(said: str) -> dict[str, RamBlock]:
-    """From what HMP's `info ramblock` prints, by name. Raises ValueError if there is none."""
+    """Return the blocks by name, from the output of HMP's `info ramblock`. Raises ValueError if there is none."""
     found = {}
     for line in said.splitlines():
         words = line.split()
@@ -43,8 +43,8 @@ def blocks(said: str) -> dict[str, RamBlock]:
 def differing(
     one: tuple[int, Mapping[str, RamBlock]], two: tuple[int, Mapping[str, RamBlock]]
 ) -> tuple[int, list[str]]:
-    """How many pages were compared, and those that differ, as BLOCK+OFFSET. Each end is a pid and its blocks. Raises
-    ValueError if they have not the same blocks."""
+    """Return how many pages were compared, and those that differ, as BLOCK+OFFSET. Each end is a pid and its blocks.
+    Raises ValueError if the two do not have the same blocks."""
     (pid, here), (other, there) = one, two
     shape = {name: block.used for name, block in here.items()}
     if shape != (others := {name: block.used for name, block in there.items()}):

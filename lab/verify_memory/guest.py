@@ -1,4 +1,4 @@
-"""The machine that moves, and what its guest does meanwhile."""
+"""The machine that moves, and the work of its guest meanwhile."""
 
 import json
 from pathlib import Path
@@ -13,20 +13,21 @@ from lab.patience import until
 NAME = "vm1"
 MEMORY = 256 << 20
 PATTERN = ("memory", "start", "mib=48", "rate=4")
-"""Pages with a known pattern, each checked before it is written again."""
+"""The order for pages with a known pattern, each checked before it is written again."""
 
 CHURN = "while :; do head -c 262144 /dev/urandom | md5sum >/tmp/churn; cp /tmp/churn /tmp/churn2; done"
-"""Processes come and go, and with them stacks, page tables and files: pages that the kernel reuses at once."""
+"""A script whose processes come and go, and with them stacks, page tables and files: pages that the kernel reuses at
+once."""
 
 
 def machine(driver: str, vcpus: int) -> Machine:
-    """Without a disk: every byte of it is memory's."""
+    """Return the machine. It has no disk, so every byte of it is in memory."""
     macs = ("52:54:00:00:00:0a", "52:54:00:00:00:0b")
     return Machine(name=NAME, driver=driver, image="lab", memory=MEMORY, vcpus=vcpus, macs=macs)
 
 
 def busy(host: Host, vcpus: int) -> None:
-    """The guest has booted, and works on all of its virtual CPUs. Raises HypervisorError."""
+    """Wait until the guest has booted, and let it work on all of its virtual CPUs. Raises HypervisorError."""
     until(lambda: _listens(host), seconds=120)
     _ask(host, *PATTERN)
     for _ in range(vcpus):
@@ -35,7 +36,8 @@ def busy(host: Host, vcpus: int) -> None:
 
 
 def _listens(host: Host) -> bool:
-    """A guest that boots opens its end of the channel more than once; whoever asks it meanwhile may get no answer."""
+    """Return whether the guest answers. A guest that boots opens its end of the channel more than once, so a question
+    meanwhile may get no answer."""
     assert isinstance(host.driver, Answering)
     try:
         return host.do(host.driver.answers(NAME))
@@ -44,7 +46,7 @@ def _listens(host: Host) -> bool:
 
 
 def ails(host: Host) -> str:
-    """What is wrong with the guest; empty if it answers, and its pattern is what it wrote."""
+    """Return what is wrong with the guest; empty if it answers, and its pattern is as it wrote it."""
     try:
         verdict = _ask(host, "memory", "verdict")
     except (HypervisorError, ValueError, TimeoutError) as error:
@@ -59,5 +61,5 @@ def _ask(host: Host, *words: str) -> dict[str, Any]:
 
 
 def monitor(host: Host) -> Monitor:
-    """The machine's monitor there, beside the driver's own use of it."""
+    """Return a monitor of the machine there, beside the driver's own."""
     return Monitor(NAME, Path(host.state) / NAME / "monitor")

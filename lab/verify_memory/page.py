@@ -1,4 +1,4 @@
-"""What was found, as JSON and as a page's table."""
+"""The results, as JSON and as a page's table."""
 
 import json
 from collections import defaultdict
@@ -14,24 +14,24 @@ MARK = "<!-- ways -->"
 
 
 def kept(output: Path) -> list[Compared]:
-    """The moves of earlier runs."""
+    """Return the moves of earlier runs."""
     return [Compared(**one) for one in json.loads(output.read_text())] if output.exists() else []
 
 
 def keep(found: Sequence[Compared], output: Path) -> None:
-    """Writes all of them, a line each."""
+    """Write all moves, a line each."""
     lines = ",\n".join(json.dumps(asdict(one)) for one in found)
     output.write_text(f"[\n{lines}\n]\n")
 
 
 def write(found: Sequence[Compared], page: Path) -> None:
-    """Replaces the page's table, which is all that follows its mark."""
+    """Replace the page's table, which is all that follows its mark."""
     head = page.read_text().partition(MARK)[0]
     page.write_text(f"{head}{MARK}\n{table(found)}")
 
 
 def by_way(found: Sequence[Compared]) -> Mapping[str, list[Compared]]:
-    """The moves of each way, in the ways' order; one that has made none is not there."""
+    """Return the moves of each way, in the ways' order. A way without moves is left out."""
     ways = defaultdict(list)
     for one in found:
         ways[one.way].append(one)
@@ -39,7 +39,7 @@ def by_way(found: Sequence[Compared]) -> Mapping[str, list[Compared]]:
 
 
 def table(found: Sequence[Compared]) -> str:
-    """One row a way."""
+    """Return a table with one row per way."""
     rows = [
         "| way | moves | moves with wrong pages | wrong pages | guests not well | pages compared | pause ms | rounds |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

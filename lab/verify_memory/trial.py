@@ -1,4 +1,4 @@
-"""Moves by one way, to and fro, each compared before the machine runs at the destination."""
+"""Moves by one way, to and fro. Each is compared before the machine runs at the destination."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,13 +14,13 @@ from lab.verify_memory import guest
 from lab.verify_memory.blocks import blocks, differing
 from lab.verify_memory.ways import Way
 
-_ALL_HERE = 120.0  # seconds for what post-copy still has to bring
+_ALL_HERE = 120.0  # seconds for the pages that post-copy still has to bring
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One move. `wrong` are the pages that were not the source's, of `pages` in all; `ails` is what is wrong with the
-    guest afterwards. `hold` is how long the source was kept ready before its switchover."""
+    """One move. `wrong` are the pages that differ from the source's, of `pages` in all; `ails` is what is wrong with
+    the guest afterwards. `hold` is the seconds between memory and switchover, for which the source was kept ready."""
 
     way: str
     pages: int
@@ -34,7 +34,7 @@ class Compared:
 
 @contextmanager
 def hosts(way: Way, images: Path) -> Iterator[Hosts]:
-    """Two hosts of the way's driver."""
+    """Make two hosts of the way's driver."""
     from lab.libvirtd import LibvirtHosts  # only where there is a libvirt
 
     kind: type[Hosts] = LibvirtHosts if way.driver == "libvirt" else Hosts
@@ -47,8 +47,7 @@ def hosts(way: Way, images: Path) -> Iterator[Hosts]:
 
 
 def trial(way: Way, images: Path, moves: int, hold: float, told: Callable[[Compared], bool]) -> None:
-    """Makes `moves` moves; `told` hears of each, and says whether to go on. A guest that is not well any more is
-    started anew."""
+    """Make `moves` moves. `told` gets each, and returns whether to go on. A guest that fails is started again."""
     left = moves
     while left:
         with hosts(way, images) as both:
@@ -67,7 +66,7 @@ def trial(way: Way, images: Path, moves: int, hold: float, told: Callable[[Compa
 
 
 def move(here: Host, there: Host, way: Way, name: str, hold: float) -> Compared:
-    """One move. Raises HypervisorError if it cannot be made."""
+    """Make one move. Raises HypervisorError if it cannot be made."""
     began, machine, tuning = time.monotonic(), guest.machine(way.driver, way.vcpus), way.tuning
     target = there.do(there.driver.prepare(machine, there.attachment, "a", name, tuning))
     here.do(last(here.driver.memory(machine.name, name, target, tuning)), 300)
@@ -94,7 +93,7 @@ def _compare(here: Host, there: Host) -> tuple[int, list[str]]:
 
 
 def _wait(source: Host) -> None:
-    """Until post-copy has brought everything, while the guest runs nowhere. Raises LabError if it does not."""
+    """Wait until post-copy has brought everything, while the guest runs nowhere. Raises LabError if it does not."""
     deadline = time.monotonic() + _ALL_HERE
     while time.monotonic() < deadline:
         try:

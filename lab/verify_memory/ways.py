@@ -9,12 +9,12 @@ from controller.wire.moves import Tuning
 DRIVERS = ("qemu", "libvirt")
 VCPUS = (1, 2)
 TRANSFERS = ("zstd", "none", "xbzrle", "post-copy")
-"""The drivers' default first."""
+"""How memory goes, the drivers' default first."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way: a driver, how memory goes, and the machine's virtual CPUs."""
+    """One way: a driver, how memory goes, and the number of the machine's virtual CPUs."""
 
     driver: str
     transfer: str
@@ -26,7 +26,7 @@ class Way:
 
     @property
     def tuning(self) -> Tuning:
-        """What the source and the destination are told."""
+        """The tuning that the source and the destination get."""
         post_copy = self.transfer == "post-copy"
         return Tuning(compression=not post_copy and self.transfer != "none", post_copy=post_copy)
 
@@ -40,5 +40,5 @@ ALL = tuple(Way(driver, transfer, vcpus) for driver in DRIVERS for vcpus in VCPU
 
 
 def chosen(patterns: Sequence[str]) -> list[Way]:
-    """Those whose names match one of the shell patterns."""
+    """Return the ways whose names match one of the shell patterns."""
     return [way for way in ALL if any(fnmatch(way.name, pattern) for pattern in patterns)]

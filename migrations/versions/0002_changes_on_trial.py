@@ -18,7 +18,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses which changes were on trial, and what became of them: state, confirm_by, settled_at, fallback."""
+    """Loses which changes were on trial, and their outcome: state, confirm_by, settled_at, fallback."""
     with op.batch_alter_table("generations", schema=None) as batch_op:
         batch_op.drop_column("fallback")
         batch_op.drop_column("settled_at")

@@ -1,4 +1,4 @@
-"""how full LANs were"""
+"""usage of LANs"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -77,7 +77,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses all that was measured: neighbours, neighbour_history, reporters, bandwidths."""
+    """Loses all measurements: neighbours, neighbour_history, reporters, bandwidths."""
     op.drop_index(op.f("ix_reporters_rolled_until"), table_name="reporters")
     op.drop_table("reporters")
     op.drop_index(op.f("ix_neighbours_neighbour"), table_name="neighbours")

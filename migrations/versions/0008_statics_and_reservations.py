@@ -30,8 +30,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses the statics, and what is reserved: held_until, and pairs that
-    have no device, with their leases."""
+    """Loses the statics, the reservations (held_until), and pairs that have no device, with their leases."""
     op.drop_table("statics")
     op.execute("DELETE FROM leases WHERE pair IN (SELECT id FROM pairs WHERE device IS NULL)")
     op.execute("DELETE FROM pairs WHERE device IS NULL")

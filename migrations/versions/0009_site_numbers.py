@@ -19,9 +19,9 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Numbers that the older release has no place for become free small ones. Their route targets follow from them, so
-    the older release is led to make everything anew, as if it had got other settings. Where there are more than 4,095
-    endpoints the constraint refuses, and nothing is changed."""
+    """Changes numbers that the older release does not know to free small ones. Route targets are made from them, so the
+    older release has to make everything anew, as after a change of settings. If there are more than 4,095 endpoints,
+    the constraint refuses, and nothing is changed."""
     connection = op.get_bind()
     taken = set(connection.scalars(sa.select(endpoints.c.site)))
     free = (number for number in range(1, 4096) if number not in taken)

@@ -1,4 +1,4 @@
-"""every applied policy is kept: who, why, what it changed, and whether it was withdrawn"""
+"""all applied policies are kept, with user, reason, plan and withdrawal"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -20,8 +20,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses who applied policies, what for and what they did: applied_by, note, summary, withdrawn_at; and those
-    policies that were withdrawn, which would be in force without it."""
+    """Loses who applied policies, the reasons and the plans: applied_by, note, summary, withdrawn_at. Also loses the
+    policies that were withdrawn, which would otherwise be in force."""
     op.execute("DELETE FROM policies WHERE withdrawn_at IS NOT NULL")  # without the column they would be in force
     with op.batch_alter_table("policies") as policies:
         for column in ("withdrawn_at", "summary", "note", "applied_by"):

@@ -1,4 +1,4 @@
-"""names in the order of their bytes, numbers that do not run out"""
+"""names in the order of their bytes, 64-bit numbers"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -37,14 +37,14 @@ NUMBERS = {
 
 
 def upgrade() -> None:
-    """SQLite sorts by bytes, and its integers have 64 bits, from the beginning."""
+    """Only PostgreSQL changes: SQLite always sorts by bytes, and its integers always have 64 bits."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute("ALTER SEQUENCE clients_id_seq AS bigint")
         _alter(sa.String(length=63, collation="C"), sa.BigInteger())
 
 
 def downgrade() -> None:
-    """Refused by PostgreSQL if a number does not fit any more."""
+    """PostgreSQL refuses this if a number does not fit any more."""
     if op.get_bind().dialect.name == "postgresql":
         _alter(sa.String(length=63), sa.Integer())
         op.execute("ALTER SEQUENCE clients_id_seq AS integer")

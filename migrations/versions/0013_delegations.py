@@ -59,7 +59,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses whose ranges of addresses are: delegations and blocks, and of pairs block, epoch and lent."""
+    """Loses the owners of ranges of addresses: delegations and blocks, and of pairs block, epoch and lent."""
     with op.batch_alter_table("pairs") as pairs:
         pairs.drop_constraint(op.f("fk_pairs_endpoint_block_epoch"), type_="foreignkey")
         pairs.drop_constraint(op.f("ck_pairs_block"), type_="check")

@@ -1,4 +1,5 @@
-"""several controllers on one database: revisions of the intent, who they are, where agents are, who answers a key"""
+"""several controllers on one database: revisions of the intent, replicas, where agents are, which replica answers a
+key"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -44,8 +45,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses what controllers say to each other: revisions, replicas, attendance, and the owner and generation of
-    answers that are kept."""
+    """Loses the data that controllers share: revisions, replicas, attendance, and the owner and generation of answers
+    that are kept."""
     with op.batch_alter_table("idempotency") as idempotency:
         idempotency.drop_column("generation")
         idempotency.drop_column("owner")

@@ -1,4 +1,4 @@
-"""Decisions on moves; what profiles have to know for later predictions"""
+"""Decisions on moves; figures in profiles for later predictions"""
 
 import sqlalchemy as sa
 from alembic import op

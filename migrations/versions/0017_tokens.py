@@ -27,5 +27,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses tokens: the secrets that people and programs have are of no use any more."""
+    """Loses tokens: the secrets of users and programs are of no use any more."""
     op.drop_table("tokens")

@@ -16,6 +16,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses the tenant of tokens, and tokens of tenants with it: a release before knows no such role."""
+    """Loses the tenant of tokens, and with it the tokens of tenants, because the release before has no such role."""
     op.execute("DELETE FROM tokens WHERE tenant IS NOT NULL")
     op.drop_column("tokens", "tenant")

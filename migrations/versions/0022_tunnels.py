@@ -46,6 +46,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses tunnels and tunnel_alarms; agents say it again."""
+    """Loses tunnels and tunnel_alarms; agents report them again."""
     op.drop_table("tunnel_alarms")
     op.drop_table("tunnels")

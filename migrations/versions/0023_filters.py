@@ -1,4 +1,4 @@
-"""What cloudlets filter by access rules"""
+"""Reports of cloudlets on their access rules"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -25,5 +25,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses filters: what agents counted last, and tell again."""
+    """Loses filters, the last counters of agents, which report them again."""
     op.drop_table("filters")

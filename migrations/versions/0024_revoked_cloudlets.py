@@ -14,5 +14,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forgets whose credentials were revoked: they stay without one, and their PEs are let in again."""
+    """Loses revoked: these cloudlets stay without a credential, and their PEs are accepted again."""
     op.drop_column("cloudlets", "revoked")

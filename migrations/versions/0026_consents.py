@@ -16,7 +16,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses consented_by and consent_at of endpoints: a release before holds none back."""
+    """Loses consented_by and consent_at of endpoints: the release before holds no endpoint back."""
     with op.batch_alter_table("endpoints") as endpoints:
         endpoints.drop_column("consent_at")
         endpoints.drop_column("consented_by")

@@ -1,4 +1,4 @@
-"""Which keys BGP sessions are signed with"""
+"""Names of the keys that BGP sessions are signed with"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -24,5 +24,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses which keys are in force (session_keys): route servers and agents go on with those that they have."""
+    """Loses which keys are in force (session_keys): route servers and agents continue with the keys that they have."""
     op.drop_table("session_keys")

@@ -1,5 +1,5 @@
-"""Endpoints of tenants whom the policy in force did not ask count as consented to: from now on tenants are asked unless
-the policy says that they are not"""
+"""Endpoints of tenants that the policy in force did not ask count as consented to, because from now on tenants are
+asked unless the policy excludes it"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -37,7 +37,8 @@ def downgrade() -> None:
 
 
 def _not_asked(policy: str) -> Iterator[str]:
-    """The tenants of whom a policy says nothing; what cannot be read is not in force either."""
+    """Yield the tenants for which a policy says nothing about consent. A policy that cannot be read is not in force
+    either."""
     try:
         document = yaml.safe_load(policy)
     except yaml.YAMLError:

@@ -1,4 +1,4 @@
-"""Whether an agent is known to have heard that a new incarnation of it is counted"""
+"""Whether an agent knows that the rest of its former incarnation is counted"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,6 +15,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses heard of delegations: a release before takes blocks back when their rest is over, heard or not."""
+    """Loses heard of delegations: the release before takes blocks back when their rest is over, even if the agent does
+    not know."""
     with op.batch_alter_table("delegations") as delegations:
         delegations.drop_column("heard")

@@ -1,4 +1,4 @@
-"""The database itself changes no entry of the audit log, and takes none away"""
+"""The database itself refuses to change or remove entries of the audit log"""
 
 from alembic import op
 
@@ -11,8 +11,8 @@ WHY = "entries of the audit log are neither changed nor taken away"
 
 
 def upgrade() -> None:
-    """Whoever owns the table can still take the triggers away. (SQLite drops them with the table: a revision that makes
-    it anew, as `batch_alter_table` does, has to make them anew.)"""
+    """Add triggers that refuse changes. The owner of the table can still remove the triggers. (SQLite drops them with
+    the table: a revision that makes the table anew, as `batch_alter_table` does, has to make the triggers anew.)"""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(
             f"CREATE FUNCTION audit_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{WHY}'; END $$"

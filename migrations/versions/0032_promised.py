@@ -1,4 +1,4 @@
-"""How long a controller itself has promised a lease for, whatever agents say"""
+"""How long a controller itself has promised a lease, whatever agents report"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,5 +14,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses promised_until of leases: in a release before, what an agent tells late ends what was granted since."""
-    op.execute("ALTER TABLE leases DROP COLUMN promised_until")  # made anew, the table would number leases again
+    """Loses promised_until of leases: in the release before, an agent's late report ends leases granted since."""
+    op.execute("ALTER TABLE leases DROP COLUMN promised_until")  # a table made anew would number leases again

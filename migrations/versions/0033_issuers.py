@@ -15,4 +15,4 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Loses issuer of certificates."""
-    op.execute("ALTER TABLE certificates DROP COLUMN issuer")  # made anew, the table would number certificates again
+    op.execute("ALTER TABLE certificates DROP COLUMN issuer")  # a table made anew would number certificates again

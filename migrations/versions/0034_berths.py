@@ -1,4 +1,5 @@
-"""Where VMs may be announced from; those at EVPN endpoints are noted, for the controller to tell route servers of"""
+"""Endpoints from which VMs may be announced; VMs at EVPN endpoints are noted, so that the controller tells route
+servers"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -28,6 +29,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses where VMs may be announced from (berths, berths_due): route servers go by gateways' MACs alone."""
+    """Loses the endpoints from which VMs may be announced (berths, berths_due): route servers check gateways' MACs
+    alone."""
     op.drop_table("berths_due")
     op.drop_table("berths")

@@ -1,4 +1,4 @@
-"""Who asked is noted with answers that are kept, so that each caller has a share of them"""
+"""The caller is stored with each kept answer, so that each caller has a share of them"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,6 +15,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses who asked (idempotency.caller): answers are forgotten by their age alone."""
+    """Loses the callers of requests (idempotency.caller): answers are deleted by their age alone."""
     op.drop_index("ix_idempotency_caller", "idempotency")
     op.drop_column("idempotency", "caller")

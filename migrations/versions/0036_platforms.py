@@ -1,4 +1,4 @@
-"""What machines find at each cloudlet, so that a move to where they would find something else is refused beforehand"""
+"""Platforms of VMs at each cloudlet, so that a move to a different platform is refused beforehand"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -22,5 +22,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses what agents have told of their hypervisors (platforms): only the source refuses a move to an unlike one."""
+    """Loses agents' reports on their hypervisors (platforms): only the source refuses a move to a different
+    platform."""
     op.drop_table("platforms")

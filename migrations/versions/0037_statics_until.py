@@ -1,4 +1,4 @@
-"""Until when an address is left alone that a client found in use"""
+"""The end of the time in which an address that a client found in use is not leased"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,5 +14,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses until of statics: addresses that clients found in use are static hosts' until somebody gives them up."""
+    """Loses until of statics: addresses that clients found in use stay static hosts until an operator gives them up."""
     op.execute("ALTER TABLE statics DROP COLUMN until")

@@ -1,4 +1,4 @@
-"""Why a VM ended by itself"""
+"""The reason for which a VM ended by itself"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,5 +14,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses ended of vms: why VMs ended that nobody stopped."""
+    """Loses ended of vms: the reason for which VMs ended that nobody stopped."""
     op.execute("ALTER TABLE vms DROP COLUMN ended")

@@ -1,4 +1,4 @@
-"""Whom outside of the controller an event was caused by"""
+"""The cause of an event outside of the controller"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which CPU a VM is to have, and which one was settled when it was started"""
+"""The choice of a VM's CPU, and the CPU that was settled when the VM was started"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,12 +1,12 @@
-"""`make audit`: what Weft is made of, and what is known against it. One file per question, each with an answer that a
-test can check; `__main__` asks them all."""
+"""`make audit`: a list of the parts that Weft is made of, and a check of each for known problems. There is one file per
+question, and a test can check each answer; `__main__` asks all of them."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Answer:
-    """`found` is what somebody has to look at; `unasked` is what could not be found out, and why."""
+    """The answer to one question: `found` lists the problems; `unasked` lists what could not be checked, and why."""
 
     question: str
     found: tuple[str, ...] = ()
@@ -15,7 +15,8 @@ class Answer:
 
 
 def exit_code(answers: list[Answer]) -> int:
-    """0: everything was asked, and nothing is wrong; 1: something is; 2: not everything could be asked."""
+    """Return 0 if everything was checked and nothing is wrong, 1 if something is wrong, 2 if something could not be
+    checked."""
     if any(answer.found for answer in answers):
         return 1
     return 2 if any(answer.unasked for answer in answers) else 0

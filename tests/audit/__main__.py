@@ -1,4 +1,4 @@
-"""`make audit`. Exit codes: 0 nothing is wrong, 1 something is, 2 not everything could be asked."""
+"""`make audit`. Exit codes: 0 nothing is wrong, 1 something is wrong, 2 something could not be checked."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> int:
-    """Asks, writes, says."""
+    """Ask all questions, write the bill and the answers, and print the answers."""
     parser = argparse.ArgumentParser(prog="make audit")
     parser.add_argument("--tools", type=Path, required=True, help="where pip-audit and cyclonedx-py are")
     parser.add_argument("--output", type=Path, required=True, help="a directory: sbom.json and audit.json")

@@ -1,5 +1,5 @@
-"""The bill of materials: CycloneDX 1.6 JSON of what is shipped, by cyclonedx-py; Go modules as the programs say, Debian
-packages as apt says."""
+"""The bill of materials of the shipped parts, as CycloneDX 1.6 JSON. cyclonedx-py lists the Python distributions, the
+Go programs list their modules, and apt lists the Debian packages."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ sys.exit(str(wrong) if wrong else 0)
 def make(
     tools: Path, root: Path, to: Path, python: dict[str, str], go: dict[str, str], further: list[dict[str, Any]]
 ) -> int:
-    """Writes it, has it checked against the standard's schema, and gives the number of components. Raises
+    """Write the bill, check it against the standard's schema, and return the number of components. Raises
     CalledProcessError."""
     command = [str(tools / "cyclonedx-py"), "environment", "--pyproject", str(root / "pyproject.toml")]
     said = subprocess.run(
@@ -36,7 +36,8 @@ def make(
 def merged(
     document: dict[str, Any], python: dict[str, str], go: dict[str, str], further: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The environment's bill without what is not shipped, with Go's modules and `further` components."""
+    """Return the environment's bill without the distributions that are not shipped, with Go's modules and `further`
+    components."""
     kept = [each for each in document["components"] if normal(each["name"]) in python]
     modules = [
         {"type": "library", "bom-ref": f"pkg:golang/{path}@{version}", "name": path, "version": version,

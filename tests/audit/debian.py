@@ -1,5 +1,5 @@
-"""Debian packages in the images: what their Dockerfiles install, and all that this brings along, in the versions that
-apt would install now. Of what an image is built on its name is all that is known here."""
+"""Debian packages in the images: those that the Dockerfiles install, with all their dependencies, in the versions that
+apt would install now. Of the base of an image only the name is known here."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from urllib.parse import quote
 from tests.audit import Answer
 
 QEMU = ("qemu-system-x86", "qemu-utils")
-"""What lab/qemu installs, from the backports of the suite."""
+"""The packages that lab/qemu installs, from the backports of the release."""
 
 TIMEOUT = 120
 _INST = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) .*\[(\w+)\]\)")
@@ -22,7 +22,7 @@ _INST = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) .*\[(\w+)\]\)")
 
 @dataclass(frozen=True, order=True)
 class Package:
-    """`name`, `version` and `architecture` as dpkg knows them."""
+    """A package: `name`, `version` and `architecture` as dpkg knows them."""
 
     name: str
     version: str
@@ -31,7 +31,8 @@ class Package:
 
 @dataclass(frozen=True)
 class Image:
-    """`base` is what its last stage is built on, `named` what that installs by name, `backports` from there."""
+    """An image: `base` is the base of its last stage, `named` are the packages that this stage installs by name, and
+    `backports` those that it installs from the backports."""
 
     name: str
     base: str
@@ -40,12 +41,12 @@ class Image:
 
 
 def images(deploy: Path) -> list[Image]:
-    """As the Dockerfiles say."""
+    """Return the images of all Dockerfiles in a directory."""
     return [image(path.stem, path.read_text()) for path in sorted(deploy.glob("*.Dockerfile"))]
 
 
 def image(name: str, dockerfile: str) -> Image:
-    """As its Dockerfile says."""
+    """Return the image that a Dockerfile describes."""
     text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", dockerfile, flags=re.MULTILINE))
     last = text[text.rindex("FROM ") :]
     base = last.split(maxsplit=2)[1]
@@ -56,7 +57,7 @@ def image(name: str, dockerfile: str) -> Image:
 
 
 def listed(image: Image) -> set[Package]:
-    """All that is in it, as this machine's apt knows it. Raises Unknown."""
+    """Return all packages of an image, as this machine's apt knows them. Raises Unknown."""
     here = _release()
     if image.base != f"debian:{here['VERSION_ID']}-slim":
         raise Unknown(f"it is built on {image.base}, and this machine is Debian {here['VERSION_ID']}")
@@ -69,7 +70,7 @@ def listed(image: Image) -> set[Package]:
 
 
 class Unknown(Exception):  # noqa: N818 - it says what is
-    """What is in an image could not be found out; the message says why."""
+    """The packages of an image could not be determined; the message says why."""
 
 
 def _release() -> dict[str, str]:
@@ -93,12 +94,13 @@ def _apt(words: list[str]) -> set[Package]:
 
 
 def of_apt(said: str) -> set[Package]:
-    """What its simulation would install."""
+    """Return the packages that apt's simulation would install."""
     return {Package(*found.groups()) for line in said.splitlines() if (found := _INST.match(line))}
 
 
 def components(of: dict[str, set[Package]], bases: Iterable[Image]) -> list[dict[str, Any]]:
-    """For a bill of materials: packages, with the images that have them, and what images are built on."""
+    """Return the components for a bill of materials: the packages, each with the images that contain it, and the base
+    images."""
     found: list[dict[str, Any]] = []
     for package in sorted(set().union(*of.values())):
         version = quote(package.version, safe=":~")
@@ -116,7 +118,8 @@ def components(of: dict[str, set[Package]], bases: Iterable[Image]) -> list[dict
 
 
 def packages(deploy: Path) -> tuple[list[dict[str, Any]], Answer]:
-    """Components for the bill, and what is said of them. An image in which nothing is installed has its base alone."""
+    """Return the components for the bill, and the answer for the report. An image that installs nothing lists its base
+    alone."""
     of, unasked, all_ = dict[str, set[Package]](), list[str](), images(deploy)
     for each in all_:
         if each.named or each.base.startswith("debian:"):

@@ -1,4 +1,4 @@
-"""Licences of what is shipped: those under which it may be, together with Weft's own (Apache-2.0)."""
+"""Licences of the shipped parts: whether each may be shipped together with Weft's own licence (Apache-2.0)."""
 
 import re
 import subprocess
@@ -18,16 +18,17 @@ TEXTS = {
     "ISC": "Permission to use, copy, modify, and/or distribute",
     "BSD": "Redistribution and use in source and binary forms",
 }
-"""Words that only that licence's text has."""
+"""Words that occur in the text of that licence only."""
 
 LOOKED_AT = {
     "pyroute2": "GPL-2.0-or-later or Apache-2.0: the latter is chosen",
 }
-"""Distributions whose licence is a choice, and which was made."""
+"""Distributions that offer a choice of licences, with the choice that was made."""
 
 
 def of_distribution(name: str) -> str:
-    """What its metadata says: an expression (PEP 639), classifiers, or the first line of the field."""
+    """Return the licence in a distribution's metadata: an expression (PEP 639), classifiers, or the first line of the
+    field."""
     said = distribution(name).metadata
     classifiers = [
         line.rpartition(" :: ")[2] for line in said.get_all("Classifier") or [] if line.startswith("License")
@@ -38,7 +39,7 @@ def of_distribution(name: str) -> str:
 
 
 def of_module(path: str, version: str) -> str:
-    """By the text of the licence in the module's own files; empty if there is none that is known."""
+    """Return the licence of a Go module by the licence text in its own files; empty if no known text is found."""
     if path == STANDARD:
         return _of_files(Path(_go_env("GOROOT")))
     escaped = re.sub(r"[A-Z]", lambda letter: f"!{letter[0].lower()}", path)
@@ -59,7 +60,7 @@ def _of_files(folder: Path) -> str:
 
 
 def judged(of: dict[str, str]) -> Answer:
-    """Those of which the licence is not among the allowed, nor was chosen by hand."""
+    """Return the distributions and modules whose licence is neither allowed nor chosen by hand."""
     wrong = {name: licence for name, licence in of.items() if name not in LOOKED_AT and not ALLOWED.search(licence)}
     found = tuple(f"{name}: {licence or 'no licence that is known'}" for name, licence in sorted(wrong.items()))
     return Answer("licences", found, notes=(f"{len(of)} of distributions and modules",))

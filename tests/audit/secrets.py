@@ -1,4 +1,4 @@
-"""Secrets in the repo: keys and tokens that somebody could use, in any file that git has."""
+"""Secrets in the repository: keys and tokens that somebody could use, in any file that git tracks."""
 
 import re
 import subprocess
@@ -22,14 +22,14 @@ KINDS = {
 
 
 def scan(text: str) -> list[tuple[int, str]]:
-    """Lines, from 1, and what kind of secret begins there."""
+    """Return the line number, counted from 1, and the kind of each secret in a text."""
     return sorted(
         (text.count("\n", 0, found.start()) + 1, kind) for kind, form in KINDS.items() for found in form.finditer(text)
     )
 
 
 def repo(root: Path) -> Answer:
-    """Every file that git has now."""
+    """Scan every file that git tracks now."""
     named = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
     names = [name for name in named.split("\0") if name and (root / name).is_file()]
     found = [

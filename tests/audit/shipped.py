@@ -1,4 +1,4 @@
-"""What an installation of Weft brings along: Python distributions, and modules in the Go programs."""
+"""The third-party parts of an installation of Weft: Python distributions, and modules in the Go programs."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from controller.wire.release import DISTRIBUTION
 
 EXTRAS = ("controller", "agent", "cli", "libvirt", "postgres")
-"""Of pyproject.toml; the lab, and what develops and tests, are not shipped."""
+"""The extras of pyproject.toml that are shipped; the lab and the development and test tools are not."""
 
 PROGRAMS = ("weft-routeserver", "gobgpd", "gobgp")
 
@@ -22,7 +22,8 @@ _TOOLCHAIN = re.compile(r"^/.*: go(\d\S*)")
 
 
 def distributions() -> dict[str, str]:
-    """Names, normalised (PEP 503), and versions of all that the extras need, as installed here."""
+    """Return the names, normalised (PEP 503), and versions of all distributions that the extras need, as installed
+    here."""
     found: dict[str, str] = {}
     waiting = [(DISTRIBUTION, extra) for extra in ("", *EXTRAS)]
     seen = set(waiting)
@@ -46,19 +47,20 @@ def distributions() -> dict[str, str]:
 
 
 def normal(name: str) -> str:
-    """A distribution's name as PEP 503 has it."""
+    """Return a distribution's name, normalised (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def modules(programs: Path) -> dict[str, str]:
-    """Paths and versions of the modules that are built into the Go programs, by `go version -m`."""
+    """Return the paths and versions of the modules that are built into the Go programs, by `go version -m`."""
     paths = [str((programs / name).absolute()) for name in PROGRAMS]
     said = subprocess.run(["go", "version", "-m", *paths], capture_output=True, text=True, check=True).stdout
     return of_go_version(said)
 
 
 def of_go_version(said: str) -> dict[str, str]:
-    """What it says of programs; the standard library has its toolchain's version, the oldest if there are several."""
+    """Parse the output of `go version -m`. The standard library has the version of the toolchain, the oldest if there
+    are several."""
     found = {(line[1], line[2]) for each in said.splitlines() if (line := _MODULE.match(each))}
     toolchains = [line[1] for each in said.splitlines() if (line := _TOOLCHAIN.match(each))]
     oldest = min(toolchains, key=lambda version: [int(number) for number in re.findall(r"\d+", version)])

@@ -1,5 +1,5 @@
-"""Known vulnerabilities: of Python distributions by pip-audit, of Go programs, with the standard library in them, by
-govulncheck. Each answer says what its database was not asked about, instead of that nothing is known."""
+"""Known vulnerabilities: pip-audit checks Python distributions, and govulncheck checks Go programs with their standard
+library. An answer lists what its database was not asked about, rather than call that free of vulnerabilities."""
 
 import json
 import os
@@ -12,13 +12,13 @@ from tests.audit.shipped import PROGRAMS
 
 GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@v1.1.4"
 GOVULNDB = "https://vuln.go.dev"
-"""The database that is asked, unless the environment's variable of that name has another: `file:///…` is a copy."""
+"""The URL of the database, unless the environment variable of that name has another: `file:///…` is a copy."""
 
 TIMEOUT = 300
 
 
 def python(shipped: dict[str, str], tool: Path, folder: Path) -> Answer:
-    """Asks the package index's advisories."""
+    """Check the distributions against the package index's advisories."""
     names = folder / "shipped.txt"
     names.write_text("".join(f"{name}=={version}\n" for name, version in sorted(shipped.items())))
     command = [str(tool), "-r", str(names), "--no-deps", "--disable-pip", "-f", "json", "--progress-spinner", "off"]
@@ -26,7 +26,8 @@ def python(shipped: dict[str, str], tool: Path, folder: Path) -> Answer:
 
 
 def of_pip_audit(said: str, complaint: str) -> Answer:
-    """What its JSON means: what it skipped it has not asked about, though it says that nothing is known."""
+    """Turn pip-audit's JSON into an answer. A distribution that pip-audit skipped was not checked, although the JSON
+    lists no vulnerability for it."""
     question = "vulnerabilities of Python distributions (pip-audit)"
     try:
         known: list[dict[str, Any]] = json.loads(said)["dependencies"]
@@ -43,14 +44,15 @@ def of_pip_audit(said: str, complaint: str) -> Answer:
 
 
 def go(programs: Path) -> Answer:
-    """Asks the Go vulnerability database about each program that is shipped, as it was built."""
+    """Check each shipped program, as it was built, against the Go vulnerability database."""
     database = os.environ.get("GOVULNDB") or GOVULNDB
     command = ["go", "run", GOVULNCHECK, "-mode", "binary", "-format", "json", "-db", database]
     return of_govulncheck({name: _run([*command, str(programs / name)], programs) for name in PROGRAMS}, database)
 
 
 def of_govulncheck(said: dict[str, tuple[str, str]], database: str) -> Answer:
-    """What its streams of JSON objects mean, by program, each with what it complained of."""
+    """Turn govulncheck's streams of JSON objects into an answer; `said` has the stream and the error text of each
+    program."""
     found, unasked = list[str](), dict[str, list[str]]()
     for name, (stream, complaint) in said.items():
         messages, decoder, rest = list[dict[str, Any]](), json.JSONDecoder(), stream.strip()
@@ -71,12 +73,12 @@ def of_govulncheck(said: dict[str, tuple[str, str]], database: str) -> Answer:
 
 
 def _called(finding: dict[str, Any]) -> bool:
-    """Whether a function of it is in the program, not only its module."""
+    """Tell whether the program contains a function of the finding, and not only its module."""
     return any("function" in frame for frame in finding.get("trace", []))
 
 
 def _run(command: list[str], folder: Path) -> tuple[str, str]:
-    """What it said, and the last of its complaints if it failed in another way than by finding something."""
+    """Return a command's output, and its last error line if it failed in another way than by finding something."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd=folder)
     except (OSError, subprocess.TimeoutExpired) as error:

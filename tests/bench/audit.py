@@ -1,7 +1,8 @@
-"""`make bench-audit`: what the audit log costs a request.
+"""`make bench-audit`: the time that the audit log adds to a request.
 
-One controller, on SQLite on the disk, in this process; one client over loopback. A pool is made and removed, over and
-over: with the audit log and without it in turn, so that whatever else the machine does, it does to both.
+One controller runs in this process, on SQLite on the disk; one client calls it over loopback. The client makes and
+removes a pool again and again, with the audit log and without it in turn, so that other load on the machine affects
+both alike.
 """
 
 import argparse
@@ -25,18 +26,18 @@ from tests.unit.controller.fake_routeserver import serving
 
 ADMIN = "an-admin-token"
 BLOCK = 10
-"""Requests of a kind that follow each other."""
+"""Consecutive requests of one kind."""
 
 audited = Audit.__call__
 
 
 async def unaudited(self: Audit, scope: Scope, receive: Receive, send: Send) -> None:
-    """As if the middleware were not there."""
+    """Pass the request on, as if there were no audit middleware."""
     await self._app(scope, receive, send)
 
 
 async def measure(url: str, database: Database, requests: int) -> dict[str, list[float]]:
-    """Milliseconds that requests take, by kind."""
+    """Return the milliseconds that each request takes, by kind."""
     found: dict[str, list[float]] = {"audited": [], "unaudited": []}
     headers = {"Authorization": f"Bearer {ADMIN}"}
     async with httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30) as http:
@@ -57,7 +58,7 @@ async def measure(url: str, database: Database, requests: int) -> dict[str, list
 
 
 async def run(requests: int) -> dict[str, Any]:
-    """What came out."""
+    """Run the benchmark and return its figures."""
     with tempfile.TemporaryDirectory() as folder:
         admin = Path(folder) / "admin"
         admin.write_text(ADMIN)
@@ -73,7 +74,7 @@ async def run(requests: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Entry point."""
+    """Parse the arguments, run the benchmark, and print the figures."""
     parser = argparse.ArgumentParser(description="What the audit log costs a request.")
     parser.add_argument("--requests", type=int, default=1000, help="of each kind")
     parser.add_argument("--output", type=Path)

@@ -1,9 +1,9 @@
 """`make bench-leases`: how many leases a second a region gives out and accounts for.
 
 Controllers are processes of their own over one PostgreSQL with its data on the disk; agents are simulated
-(tests/bench/site.py). Clients come at a steady rate, whether those before have been answered or not. What they were
-promised is compared with each other's, and with the database: no address may be two clients'. That fails; a missed rate
-is only said.
+(tests/bench/site.py). Clients come at a steady rate, whether earlier ones have been answered or not. The benchmark
+compares the leases of all clients with each other and with the database: no two clients may have one address. It fails
+if two do; it only reports a missed rate.
 """
 
 import argparse
@@ -32,17 +32,17 @@ ADMIN = "an-admin-token"
 PORT = 18480
 
 BAR = 2000
-"""Leases a second, and none of them double."""
+"""Leases a second that a region must reach, with no address given twice."""
 
 ROOM = AddressPlan.of(prefix(1)).capacity * 9 // 10
-"""Clients of an agent: a sixteenth of its pairs are the controller's own, and some are kept ready."""
+"""Clients of an agent: the controller keeps a sixteenth of the agent's pairs for itself, and some are kept ready."""
 
 WARM_UP = 3.0
-"""Seconds at a quarter of the rate, before anything is measured."""
+"""Seconds of load at a quarter of the rate, before anything is measured."""
 
 
 class Controllers:
-    """So many controllers over one database."""
+    """Several controllers over one database."""
 
     def __init__(self, number: int, url: str, folder: Path) -> None:
         (folder / "admin").write_text(ADMIN)
@@ -73,7 +73,7 @@ class Controllers:
         raise SystemExit(f"the controller at {url} did not start")
 
     def agree(self, cloudlets: int) -> None:
-        """Waits until all of them know of so many cloudlets and let their agents in."""
+        """Wait until every controller knows this number of cloudlets and admits their agents."""
         headers, until = {"Authorization": f"Bearer {ADMIN}"}, time.monotonic() + 60
         for url in self.urls:
             while True:
@@ -88,7 +88,7 @@ class Controllers:
         time.sleep(1)
 
     def cpu(self) -> float:
-        """Seconds of CPU that all of them have used."""
+        """Return the seconds of CPU that all controllers have used."""
         return sum(cpu(process.pid) for process in self.processes)
 
     def close(self) -> None:
@@ -99,13 +99,13 @@ class Controllers:
 
 
 def cpu(pid: int) -> float:
-    """Seconds of CPU that a process has used."""
+    """Return the seconds of CPU that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def database_cpu(cluster: Cluster) -> float:
-    """Seconds of CPU that the server and all it has started have used."""
+    """Return the seconds of CPU that the database server and all its child processes have used."""
     top = str(cluster._server.pid)
     used = cpu(int(top))
     for entry in Path("/proc").glob("[0-9]*/stat"):
@@ -119,7 +119,7 @@ def database_cpu(cluster: Cluster) -> float:
 
 
 def found(url: str, cloudlets: int) -> dict[int, str]:
-    """Cloudlets with a LAN each; gives their agents' credentials."""
+    """Create cloudlets with a LAN each; return the credentials of their agents."""
     credentials = {}
     with httpx.Client(base_url=f"{url}/api/v1", headers={"Authorization": f"Bearer {ADMIN}"}, trust_env=False) as http:
         for number in range(1, cloudlets + 1):
@@ -133,7 +133,7 @@ def found(url: str, cloudlets: int) -> dict[int, str]:
 
 
 class Sites:
-    """The agents, in as many processes as there are cores."""
+    """The simulated agents, in as many processes as there are cores."""
 
     def __init__(self, urls: list[str], credentials: dict[int, str], directory: Path) -> None:
         numbers, here = sorted(credentials), os.cpu_count() or 1
@@ -154,7 +154,7 @@ class Sites:
         process.stdin.flush()
 
     def phase(self, **what: Any) -> dict[str, Any]:
-        """Everybody does so; what all of them measured."""
+        """Run one phase in all processes and return their combined measurements."""
         share = len(self.processes)
         for process in self.processes:
             self._say(process, what | {"rate": what["rate"] / share, "at_once": what["at_once"] // share})
@@ -182,7 +182,7 @@ class Sites:
 
 
 async def leased(cluster: Cluster) -> dict[str, str | None]:
-    """Who has which address, by client id, as the controllers have it."""
+    """Return the client id of each leased address, as the controllers' database has it."""
     connection = await asyncpg.connect(host=str(cluster.path), user="postgres", database="bench")
     try:
         return dict(await connection.fetch("SELECT address, client_id FROM leases WHERE expires_at > now()"))
@@ -191,7 +191,8 @@ async def leased(cluster: Cluster) -> dict[str, str | None]:
 
 
 def double(promised: list[tuple[str, str]], leased: Mapping[str, str | None]) -> set[str]:
-    """The addresses that two clients believe to hold, or one while the database has another client's lease on it."""
+    """Return the addresses that two clients believe to hold, or that one client believes to hold while the database has
+    another client's lease on it."""
     holders = dict[str, set[str | None]]()
     for address, client in [*promised, *((address, leased[address]) for address, _ in promised if address in leased)]:
         holders.setdefault(address, set()).add(client)
@@ -199,14 +200,14 @@ def double(promised: list[tuple[str, str]], leased: Mapping[str, str | None]) ->
 
 
 def bar(row: dict[str, Any]) -> str:
-    """Whether a row meets the bar, which the former way is not held to."""
+    """Return whether a row meets the bar; "-" for the way of former releases, which need not meet it."""
     if row["way"] != "ranges":
         return "-"
     return "yes" if row["per_second"] >= BAR and not row["double"] else "no"
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:
-    """The same in words."""
+    """Return the comparison of all rows with the bar, in words."""
     lines = [f"The bar: {BAR:,} leases a second, none double."]
     for row in rows:
         if (met := bar(row)) != "-":
@@ -219,7 +220,7 @@ def verdict(rows: list[dict[str, Any]]) -> str:
 
 
 def run(controllers: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """One number of controllers: new clients, then renewals, then the plain way beside it."""
+    """Measure one number of controllers: new clients, then renewals, then the way of former releases for comparison."""
     rows, twice = [], set[str]()
     with ExitStack() as stack:
         cluster = stack.enter_context(Cluster(durable=True))
@@ -252,7 +253,7 @@ def run(controllers: int, options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The figures as Markdown."""
+    """Return the figures as a Markdown table."""
     lines = [
         "| controllers | what | offered/s | leases/s | unanswered | p50 ms | p99 ms | controllers' CPU "
         "| PostgreSQL's CPU | given twice | bar met |",
@@ -269,7 +270,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def asked(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """What to do. As it is: a minute of more than the bar asks for."""
+    """Parse the command line. By default the benchmark offers more than the bar for a minute."""
     parser = argparse.ArgumentParser(prog="bench-leases", description=__doc__)
     parser.add_argument("--controllers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--agents", type=int, default=40)

@@ -19,7 +19,7 @@ _ACTS: tuple[Act, ...] = ("activate", "join", "leave")
 
 
 async def measure(place: Net, moves: int) -> tuple[dict[str, list[float]], Stream]:
-    """Seconds of each act, and the stream that went on meanwhile. `stall` is the longest block of each move."""
+    """Return the seconds of each act, and the stream that ran meanwhile. `stall` is the longest block of each move."""
     machines, seconds = Machines(place), defaultdict[str, list[float]](list)
     stream = await asyncio.to_thread(Stream, place)
     multipath = Multipath({"c1-lan": "lan1", "c2-lan": "lan2"}.get)

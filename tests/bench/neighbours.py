@@ -1,7 +1,7 @@
-"""What reports on neighbours cost one controller: real HTTP, real databases, simulated agents.
+"""The cost of reports on neighbours for one controller: real HTTP, real databases, simulated agents.
 
 Each agent keeps its stream open and reports its neighbours once a minute over a connection of its own, as real agents
-do. CPU time is that of the controller's process (/proc/PID/stat), the database's server apart.
+do. The CPU time is that of the controller's process (/proc/PID/stat); the database server is counted separately.
 
     python -m tests.bench.neighbours --agents 1000 --neighbours 20 --seconds 120
 """
@@ -34,17 +34,18 @@ from tests.bench.region import Controller, controller, cpu, credential, fill, na
 from tests.postgres import Cluster
 
 TARGET = 0.10
-"""Of one core, for 1,000 agents with 20 neighbours."""
+"""Share of one core, for 1,000 agents with 20 neighbours."""
 
 SETTLED = 30.0
-"""Seconds after which a controller has done what it does at the start: it takes stock of all LANs, for one."""
+"""Seconds after which a controller has finished the work of its start, such as counting all LANs' addresses."""
 
 APART, ACROSS = 0.05, 40
-"""Degrees between places: nobody is near anybody, the reports alone are measured."""
+"""Degrees between two places, and places in a row. No cloudlet is near another, so that the reports alone are
+measured."""
 
 
 class Agents:
-    """Simulated agents. `took` are the seconds that reports took, `failed` what was not answered with 204."""
+    """Simulated agents. `took` has the seconds of each report, `failed` the reports that were not answered with 204."""
 
     def __init__(self, url: str, agents: int, neighbours: int, interval: float) -> None:
         self.url, self.agents, self.neighbours, self.interval = url, agents, neighbours, interval
@@ -55,14 +56,14 @@ class Agents:
         self.http = httpx.AsyncClient(base_url=url, timeout=30, trust_env=False, limits=limits)
 
     async def follow(self, number: int) -> None:
-        """A stream, as an agent keeps it."""
+        """Keep a stream open, as an agent does."""
         headers = {"Authorization": f"Bearer {credential(number)}"}
         async with self.http.stream("GET", "/api/v1/agent/desired", headers=headers, timeout=None) as stream:
             async for _ in stream.aiter_raw():
                 self.documents += 1
 
     async def report(self, number: int, until: float) -> None:
-        """Reports at one's own time within the interval."""
+        """Send reports, each at the agent's own time within the interval."""
         headers = {"Authorization": f"Bearer {credential(number)}", "Content-Type": "application/json"}
         count, base = 0, random.uniform(3, 80)
         await asyncio.sleep(random.uniform(0, self.interval))
@@ -104,7 +105,7 @@ class Agents:
 
 
 async def load(server: Controller, pids: list[int], options: argparse.Namespace, interval: float) -> dict[str, Any]:
-    """Streams first, then what they cost alone, then reports."""
+    """Open the streams, measure their cost alone, and then measure the reports."""
     agents = Agents(server.url, options.agents, options.neighbours, interval)
     tasks = [asyncio.create_task(agents.follow(n)) for n in range(options.agents)]
     async with asyncio.timeout(120):
@@ -142,7 +143,7 @@ async def load(server: Controller, pids: list[int], options: argparse.Namespace,
 
 
 async def roll(url: str, neighbours: int) -> float:
-    """CPU seconds of this process to roll up an hour of one cloudlet's rounds, one a minute."""
+    """Return the CPU seconds that this process needs to roll up an hour of one cloudlet's rounds, one a minute."""
     database = Database(url)
     hour = start(datetime.now(UTC), HOUR) - timedelta(hours=1)
     found = Summary(1, "icmp", 5, 5, 1.0, 2.0, 3.0, 0.1)
@@ -167,7 +168,7 @@ async def roll(url: str, neighbours: int) -> float:
 
 @contextmanager
 def databases(kind: str) -> Iterator[tuple[str, Path, list[int]]]:
-    """A new database on a disk: its URL, a directory, and the server's processes, if it has any."""
+    """Yield a new database on a disk: its URL, a directory, and the server's processes, if it has any."""
     directory = Path(tempfile.mkdtemp(prefix="weft-bench-neighbours-"))
     try:
         if kind == "sqlite":
@@ -180,13 +181,14 @@ def databases(kind: str) -> Iterator[tuple[str, Path, list[int]]]:
 
 
 def _processes(cluster: Cluster) -> list[int]:
-    """The server's process; its children's time is its own once they have ended, so they are looked for as well."""
+    """Return the server's process and its children. The kernel adds a child's time to the server's only when the child
+    has ended, so running children are counted as well."""
     pid = int((cluster.path / "data" / "postmaster.pid").read_text().splitlines()[0])
     return _Family([pid])
 
 
 class _Family(list[int]):
-    """A process and, whenever one looks, its children."""
+    """A process and its current children, looked up at each iteration."""
 
     def __iter__(self) -> Iterator[int]:
         for pid in list(super().__iter__()):
@@ -195,7 +197,7 @@ class _Family(list[int]):
 
 
 def main() -> int:
-    """Exit codes: 0 below the target with both databases, 1 not."""
+    """Run the benchmark. Returns 0 if both databases are below the target, 1 if not."""
     parser = argparse.ArgumentParser(prog="make bench-neighbours", description=__doc__.splitlines()[0])
     parser.add_argument("--agents", type=int, default=1000)
     parser.add_argument("--neighbours", type=int, default=20)
@@ -222,7 +224,7 @@ def main() -> int:
 
 
 def line(kind: str, found: dict[str, Any]) -> str:
-    """One database's figures."""
+    """Return one database's figures as a line."""
     return (
         f"{kind}: {found['reports_per_s']:.1f} reports/s use {100 * found['core']:.1f} % of a core "
         f"({100 * found['idle_core']:.1f} % of it the open streams), {found['ms_per_report']:.2f} ms a report; "
@@ -233,7 +235,7 @@ def line(kind: str, found: dict[str, Any]) -> str:
 
 
 def machine() -> str:
-    """What it was measured on."""
+    """Return a description of the machine that the benchmark ran on."""
     model = next((x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")), ": ?")
     return f"{os.cpu_count()} cores, {model.partition(': ')[2]}, Python {platform.python_version()}"
 

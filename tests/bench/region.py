@@ -1,4 +1,5 @@
-"""A controller as a process of its own over a database that has cloudlets in it already, and what it costs."""
+"""A controller as a process of its own over a database that already has cloudlets in it, and the CPU and memory it
+uses."""
 
 import asyncio
 import os
@@ -20,22 +21,23 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def name(number: int) -> str:
-    """A cloudlet's."""
+    """Return a cloudlet's name."""
     return f"c{number:05}"
 
 
 def credential(number: int) -> str:
-    """Its agent's."""
+    """Return the credential of a cloudlet's agent."""
     return f"credential-of-{number}"
 
 
 def vtep(number: int) -> str:
-    """Its VTEP address."""
+    """Return a cloudlet's VTEP address."""
     return f"100.{64 + number // 65536}.{number // 256 % 256}.{number % 256}"
 
 
 async def populate(url: str, cloudlets: int, apart: float, across: int) -> None:
-    """Tables, and active cloudlets on a grid of places: `across` in a row, `apart` degrees from one to the next."""
+    """Make the tables, and active cloudlets on a grid of places: `across` in a row, `apart` degrees from one to the
+    next."""
     database = Database(url)
     await upgrade(database)
     async with database.write() as session:
@@ -58,7 +60,7 @@ async def populate(url: str, cloudlets: int, apart: float, across: int) -> None:
 
 @dataclass
 class Controller:
-    """`seconds` is the CPU time that its process, all threads, has used."""
+    """A controller that runs. `seconds` is the CPU time that all threads of its process have used."""
 
     process: subprocess.Popen[str]
     url: str
@@ -69,19 +71,20 @@ class Controller:
 
     @property
     def resident_mb(self) -> float:
-        """Memory."""
+        """The process's memory in MB."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def cpu(pid: int) -> float:
-    """Seconds of user and system time of a process."""
+    """Return the seconds of user and system time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def servers_cpu(pids: list[int]) -> float:
-    """As `cpu`, of several and of the children that they have waited for."""
+    """Return the seconds of user and system time of several processes, and of the children that they have waited
+    for."""
     total = 0.0
     for pid in pids:
         try:
@@ -94,7 +97,7 @@ def servers_cpu(pids: list[int]) -> float:
 
 @contextmanager
 def controller(database_url: str, directory: Path) -> Iterator[Controller]:
-    """Starts one, and ends it."""
+    """Start a controller, yield it, and end it with the block."""
     (directory / "admin").write_text("an-admin-token\n")
     environment = os.environ | {
         "WEFT_DATABASE_URL": database_url,
@@ -120,16 +123,16 @@ def controller(database_url: str, directory: Path) -> Iterator[Controller]:
 
 
 def fill(url: str, cloudlets: int, apart: float, across: int) -> None:
-    """As `populate`, for those without an event loop."""
+    """Call `populate` without an event loop."""
     asyncio.run(populate(url, cloudlets, apart, across))
 
 
 def percentile(values: list[float], share: float) -> float:
-    """By nearest rank."""
+    """Return a percentile by nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
 
 def today() -> str:
-    """The date, in UTC."""
+    """Return the date in UTC."""
     return time.strftime("%Y-%m-%d", time.gmtime())

@@ -1,6 +1,6 @@
 """Simulated cloudlets in a process of their own: each has the agent's real decisions, its real journal on the disk, and
-its own connection to a controller. What is left out is DHCP's wire format. Reads a plan from standard input, and says
-on standard output what it measured and what its clients were promised; both JSON.
+its own connection to a controller. Only DHCP's wire format is left out. The process reads a plan from standard input,
+and writes its measurements and the leases of its clients to standard output; both are JSON.
 """
 
 import asyncio
@@ -24,12 +24,12 @@ TICK = 0.02
 
 
 def prefix(number: int) -> str:
-    """A cloudlet's LAN: 32,766 pairs."""
+    """Return the prefix of a cloudlet's LAN: 32,766 pairs."""
     return f"10.{number}.0.0/16"
 
 
 class Plain:
-    """The way of former releases: a request to the controller for every lease."""
+    """The way of former releases: one request to the controller for each lease."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
@@ -73,7 +73,7 @@ class Agent:
                             renewing=renewing)  # fmt: skip
 
     async def serve(self, client: int, way: str) -> None:
-        """Everything that one client's lease takes: what it asks twice for, if it is new, or once."""
+        """Get one client's lease: a new client asks twice, a known one asks once."""
         started, held = time.perf_counter(), self.clients[client]
         try:
             if way == "plain":
@@ -91,7 +91,8 @@ class Agent:
         self.acked(client, granted)
 
     def acked(self, client: int, granted: LeaseGrant) -> None:
-        """The client believes it from now on, and lets go of what it had; leases are longer than all of this takes."""
+        """Record that the client holds its new address and has released its old one; a lease lasts longer than this
+        run."""
         held = self.clients[client]
         if held is not None and self.holders.get(held.address) == client:
             del self.holders[held.address]
@@ -100,12 +101,12 @@ class Agent:
         self.clients[client] = granted
 
     def promised(self) -> list[tuple[str, str | None]]:
-        """The addresses that clients believe to hold, and by which client id."""
+        """Return the addresses that clients believe to hold, each with the client id."""
         return [(g.address, self.request(number).client_id) for number, g in enumerate(self.clients) if g is not None]
 
 
 async def phase(agents: list[Agent], what: dict[str, Any]) -> dict[str, Any]:
-    """So many clients a second for so long, new ones or those that are there, in turn over the agents."""
+    """Serve a given number of clients a second for a given time, new or known ones, taking the agents in turn."""
     for agent in agents:
         agent.took, agent.failed = [], 0
     started, begun, tasks = time.perf_counter(), 0, set[asyncio.Task[None]]()

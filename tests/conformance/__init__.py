@@ -2,6 +2,6 @@
 
     python -m tests.conformance MODULE:NAME
 
-runs them for the bench that MODULE has under NAME (`bench.py` says what that is), and `make conformance DRIVER=qemu`
-for one of the repository's own. docs/contribute/drivers.md is the author's guide.
+runs them for the bench NAME of MODULE (`bench.py` describes a bench), and `make conformance DRIVER=qemu` runs them for
+one of the repository's own drivers. docs/contribute/drivers.md is the author's guide.
 """

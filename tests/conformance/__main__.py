@@ -1,4 +1,4 @@
-"""`python -m tests.conformance DRIVER`, with whatever else pytest takes. Exit codes are pytest's."""
+"""`python -m tests.conformance DRIVER`, with any further pytest options. Exit codes are pytest's."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from tests.conformance.bench import ENVIRONMENT, OURS
 
 
 def main() -> int:
-    """Runs the tests for one driver: one of ours by its name, any other by where its bench is."""
+    """Run the tests for one driver: one of the repository's by its name, any other by the location of its bench."""
     bench = OURS.get(sys.argv[1], sys.argv[1]) if len(sys.argv) > 1 else ""
     if ":" not in bench:
         print(f"usage: python -m tests.conformance {'|'.join(OURS)}|MODULE:NAME [PYTEST OPTIONS]", file=sys.stderr)

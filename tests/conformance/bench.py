@@ -1,4 +1,5 @@
-"""What a driver's author gives to the conformance tests: a machine to try the driver with, and where."""
+"""The bench that a driver's author supplies to the conformance tests: a machine to try the driver with, and its
+setting."""
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -24,13 +25,13 @@ OURS = {
 
 @dataclass(frozen=True)
 class Bench:
-    """`driver` is the entry point, made anew for every restart. `machine` is small: it is started some fifty times.
-    `addresses` are the two cloudlets'. `seconds` is how long any call may take, `settling` how long a machine needs
-    from its start until it can be moved.
+    """`driver` is the entry point, called again for every restart. `machine` is small: the tests start it some fifty
+    times. `addresses` are those of the two cloudlets. `seconds` limits each call, `settling` is the time that a machine
+    needs from its start until it can be moved.
 
-    Optional: `identity` tells what only the same machine would say again, such as something in its memory; `kill` ends
-    a machine as a crash would; `freeze` makes what runs it stand still, or go on; `echo` is a program in the guest that
-    prints its arguments, for drivers that can run one."""
+    Optional: `identity` returns a text that only the same machine would return again, such as something in its memory;
+    `kill` ends a machine as a crash would; `freeze` suspends the process that runs it, or resumes it; `echo` is a
+    program in the guest that prints its arguments, for drivers that can run one."""
 
     driver: Callable[[Site], Hypervisor]
     machine: Machine
@@ -47,7 +48,7 @@ class Bench:
     echo: str | None = None
 
     def hypervisor(self, number: int, directory: Path) -> Hypervisor:
-        """The driver of the first or the second cloudlet."""
+        """Return the driver of the first or the second cloudlet."""
         state_dir = directory / f"c{number}"
         state_dir.mkdir(exist_ok=True)
         address = self.addresses[number - 1]
@@ -56,8 +57,8 @@ class Bench:
 
 @contextmanager
 def chosen() -> Iterator[Bench]:
-    """The bench that the environment names, or the simulated one: an object, or a function that gives a context in
-    which there is one."""
+    """Yield the bench that the environment names, or the simulated one. The name is that of an object, or of a function
+    that returns a context with the bench."""
     module, _, name = os.environ.get(ENVIRONMENT, OURS["simulated"]).partition(":")
     found: Bench | Callable[[], AbstractContextManager[Bench]] = getattr(import_module(module), name)
     if isinstance(found, Bench):

@@ -7,18 +7,18 @@ from tests.conformance.bench import Bench
 
 
 async def booted(hypervisor: Hypervisor, name: str) -> str:
-    """A simulated machine says when it was booted."""
+    """Return the boot time that a simulated machine reports."""
     return (await hypervisor.machines())[name].detail
 
 
 async def crash(hypervisor: Hypervisor, name: str) -> None:
-    """It ends by itself."""
+    """End the machine as if it had ended by itself."""
     assert isinstance(hypervisor, SimulatedHypervisor)
     hypervisor.die(name)
 
 
 async def freeze(hypervisor: Hypervisor, name: str, frozen: bool) -> None:
-    """Nobody can ask it anything."""
+    """Freeze the machine, so that it answers nobody, or resume it."""
     assert isinstance(hypervisor, SimulatedHypervisor)
     hypervisor.freeze(name, frozen)
 

@@ -1,4 +1,4 @@
-"""Machines that nobody moves."""
+"""Machines outside of any move."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""The house as its own imports draw it: which folder stands on which."""
+"""The architecture as the imports show it: the dependencies between folders."""

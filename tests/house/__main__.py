@@ -1,4 +1,4 @@
-"""`python -m tests.house` draws the architecture anew: docs/contribute/architecture.md."""
+"""`python -m tests.house` writes the drawings of the architecture again: docs/contribute/architecture.md."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +7,11 @@ from tests.house.imports import ROOT, Graph, folders, go_packages, reduced
 
 PAGE = ROOT / "docs/contribute/architecture.md"
 LEFT_OUT = {"main"}
-"""What starts all others says nothing."""
+"""The module that starts all others: its imports tell nothing about the structure."""
 
 
 def page() -> str:
-    """The page, with a picture of each part in Mermaid."""
+    """Return the page, with a diagram of each part in Mermaid."""
     parts = {
         "controller": folders("controller"),
         "agents": folders("agents"),

@@ -1,4 +1,4 @@
-"""Which folders of a package import which others, by their source. Pure, but for reading it."""
+"""The imports between the folders of a package, found in their source. Pure, except for reading files."""
 
 import ast
 import re
@@ -10,11 +10,11 @@ ROOT = Path(__file__).resolve().parents[2]
 _GO = re.compile(r'"weft/routeserver/internal/(\w+)')
 
 Graph = Mapping[str, Set[str]]
-"""By folder, or loose module, those that it imports."""
+"""The folders or loose modules that each folder or loose module imports."""
 
 
 def folders(package: str) -> Graph:
-    """Of a Python package: its folders and loose modules."""
+    """Return the graph of a Python package: its folders and loose modules."""
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / package).rglob("*.py")):
         inside = path.relative_to(ROOT / package)
@@ -27,7 +27,7 @@ def folders(package: str) -> Graph:
 
 
 def go_packages() -> Graph:
-    """Of the route server: its internal packages, without those that only tests import."""
+    """Return the graph of the route server's internal packages, without those that only tests import."""
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / "routeserver/internal").rglob("*.go")):
         own = path.relative_to(ROOT / "routeserver/internal").parts[0]
@@ -37,7 +37,7 @@ def go_packages() -> Graph:
 
 
 def reduced(graph: Graph) -> Graph:
-    """The same without arrows that a longer way implies. Raises CycleError."""
+    """Return the graph without arrows that a longer path implies. Raises CycleError."""
     beyond: dict[str, set[str]] = {}
     for name in TopologicalSorter(graph).static_order():
         beyond[name] = set().union(*({other} | beyond[other] for other in graph.get(name, ())))
@@ -48,7 +48,8 @@ def reduced(graph: Graph) -> Graph:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Dotted names of all modules that a file imports, at any depth, and of what it takes out of them."""
+    """Yield the dotted names of all modules that a file imports, at any depth, and of the names that it imports from
+    them."""
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)

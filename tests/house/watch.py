@@ -1,4 +1,4 @@
-"""`python -m tests.house.watch`: whenever a file is saved, the linters and the tests that it is about."""
+"""`python -m tests.house.watch`: whenever a file is saved, run the linters and the tests that it affects."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def look(changed: list[Path]) -> None:
-    """Lint what was changed, and run its tests."""
+    """Lint the changed files, and run the tests that they affect."""
     names = [str(path.relative_to(ROOT)) for path in changed]
     print(f"\n== {', '.join(names)}", flush=True)
     tests = [str(path.relative_to(ROOT)) for path in affected(changed)]

@@ -1,6 +1,7 @@
-"""Network namespaces for the agent's tests: made, entered, and gone whatever happens.
+"""Network namespaces for the agent's tests: created, entered, and always removed.
 
-Names carry the test process's id, so that two runs do not meet, and a run removes what a dead one left behind.
+Names carry the test process's id, so that two runs do not meet, and a run removes the namespaces that an aborted run
+left behind.
 """
 
 import ctypes
@@ -31,28 +32,28 @@ class Namespace:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def run(self, command: str, check: bool = True, stdin: str = "") -> str:
-        """Runs a command line to its end; its output."""
+        """Run a command line to its end; return its output."""
         argv = ["ip", "netns", "exec", self.name, *command.split()]
         done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=30, check=False)
         assert done.returncode == 0 or not check, f"{self.name}: {command}: {done.stdout}{done.stderr}"
         return done.stdout
 
     def spawn(self, *argv: str, log: Path) -> subprocess.Popen[bytes]:
-        """Starts a process; it is killed with the namespace."""
+        """Start a process; it is killed with the namespace."""
         with log.open("wb") as output:
             process = subprocess.Popen(["ip", "netns", "exec", self.name, *argv], stdout=output, stderr=output)
         self._processes.append(process)
         return process
 
     def end(self) -> None:
-        """Ends what was started here."""
+        """Kill the processes that were started here."""
         for process in self._processes:
             process.kill()
             process.wait()
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """This thread, and the sockets and processes it makes meanwhile, in the namespace."""
+        """Put this thread into the namespace for the block, with the sockets and processes that it makes meanwhile."""
         with Path("/proc/thread-self/ns/net").open() as home, (_RUN / self.name).open() as there:
             _setns(there.fileno())
             try:
@@ -61,14 +62,14 @@ class Namespace:
                 _setns(home.fileno())
 
     def packets(self, device: str) -> socket.socket:
-        """A raw socket on a device, for sending frames and for seeing what arrives."""
+        """Return a raw socket on a device, to send frames and to see the frames that arrive."""
         with self.entered():
             raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.htons(ETH_P_ALL))
         raw.bind((device, ETH_P_ALL))
         return raw
 
     def mac(self, device: str) -> bytes:
-        """The device's Ethernet address."""
+        """Return the device's Ethernet address."""
         found = re.search(r"link/ether (\S+)", self.run(f"ip link show {device}"))
         assert found
         return bytes.fromhex(found[1].replace(":", ""))
@@ -76,7 +77,7 @@ class Namespace:
 
 @contextmanager
 def namespaces(*names: str) -> Iterator[list[Namespace]]:
-    """Namespaces with `lo` up and without IPv6 of their own, which would only talk in between."""
+    """Yield namespaces with `lo` up and IPv6 disabled, as the kernel's own IPv6 messages would disturb the tests."""
     _sweep()
     made = [Namespace(name) for name in names]
     try:
@@ -92,14 +93,14 @@ def namespaces(*names: str) -> Iterator[list[Namespace]]:
 
 
 def cable(one: Namespace, device: str, other: Namespace, other_device: str) -> None:
-    """A veth pair between two namespaces, both ends up."""
+    """Connect two namespaces by a veth pair, with both ends up."""
     one.run(f"ip link add {device} type veth peer name {other_device} netns {other.name}")
     one.run(f"ip link set {device} up")
     other.run(f"ip link set {other_device} up")
 
 
 def speak(space: Namespace, *macs: str) -> None:
-    """A frame from each of them on eth0, as fast as the cable takes them."""
+    """Send a frame from each of these MACs on eth0, as fast as the cable takes them."""
     with space.packets("eth0") as raw:
         raw.setblocking(True)
         for mac in macs:
@@ -107,7 +108,7 @@ def speak(space: Namespace, *macs: str) -> None:
 
 
 def wait_for(what: str, look: Callable[[], T], seconds: float = 10) -> T:
-    """Looks until there is something, and fails with `what` when there is nothing."""
+    """Wait until `look` returns something, and return it; fail with `what` if it returns nothing in time."""
     deadline = time.monotonic() + seconds
     while not (seen := look()):
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"

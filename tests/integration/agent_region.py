@@ -30,7 +30,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def usable() -> str | None:
-    """Why these tests cannot run here; None if they can."""
+    """Return the reason why these tests cannot run here; None if they can."""
     if os.geteuid() != 0:
         return "needs root"
     if not (GOBGPD.exists() and ROUTE_SERVER.exists()):
@@ -49,7 +49,8 @@ def run(*words: str, namespace: str | None = None, check: bool = True) -> str:
 def inside(
     namespace: str, make: Callable[[socket.socket], object], new: Callable[[], socket.socket] = socket.socket
 ) -> socket.socket:
-    """A socket of a namespace (TCP unless `new` makes another), for use here. `make` binds or connects it."""
+    """Return a socket of a namespace for use in this one (TCP unless `new` makes another kind). `make` binds or
+    connects it."""
     made: list[socket.socket | OSError] = []
 
     def work() -> None:
@@ -74,7 +75,7 @@ def inside(
 
 
 class Region:
-    """The namespaces and processes. `close()` removes all of it, whatever state it is in."""
+    """The namespaces and processes. `close()` removes all of them, whatever their state."""
 
     def __init__(self, directory: Path, sites: int) -> None:
         self.directory, self.sites = directory, range(1, sites + 1)
@@ -136,7 +137,8 @@ class Region:
         self.start(name, "core", str(ROUTE_SERVER), "--name", name, *where, *files, "--confirm-wait", "100ms")
 
     def rules(self, generation: int, *pools: set[str], further: tuple[Member, ...] = ()) -> None:
-        """Gives both route servers a rule set: one endpoint for each site, `further` ones, and pools of endpoints."""
+        """Give both route servers a rule set: one endpoint for each site, `further` endpoints, and pools of
+        endpoints."""
         rules = RuleSet(
             generation=generation,
             peers=[Peer(name=f"c{n}", address=vtep(n), asn=ASN) for n in self.sites],
@@ -171,11 +173,11 @@ class Region:
         return self.directory / f"gobgpd{n}.sock"
 
     def gobgp_api(self, n: int) -> str:
-        """Where a PE's gobgpd is spoken to."""
+        """Return the address of the API of a PE's gobgpd."""
         return f"unix://{self._gobgp_socket(n)}"
 
     def start_agent(self, n: int, further: str = "") -> None:
-        """Within what its unit leaves it. `further` is added to its configuration."""
+        """Start an agent with the limits of its systemd unit. `further` is added to its configuration."""
         name, state = f"c{n}", self.directory / f"state{n}"
         token, config = self.directory / f"token{n}", self.directory / f"agent{n}.toml"
         token.write_text(f"token-{name}\n")
@@ -200,7 +202,7 @@ class Region:
 
 
 def member(name: str, site: int, number: int) -> Member:
-    """An endpoint as route servers know it: at that site, with that site number."""
+    """Return an endpoint as route servers know it: at that site, with that site number."""
     return Member(name=name, peer=f"c{site}", family="l2vpn-vpls", rt=target(number), rd=target(number))
 
 
@@ -214,8 +216,8 @@ def vtep(n: int) -> str:
 
 @contextlib.contextmanager
 def pinging(source: str, address: str, interval: float = 0.02) -> Iterator[Callable[[], tuple[int, int]]]:
-    """Pings all the while. The value, once called at the end, is (sent, received); a last one
-    that was still on its way then was not sent."""
+    """Ping continuously in the block. The yielded function, called once at the end, returns (sent, received); a last
+    ping that is still under way does not count as sent."""
     with PingStream((PREFIX + source).removeprefix(netns.PREFIX), address, interval) as stream:
 
         def finish() -> tuple[int, int]:
@@ -228,7 +230,8 @@ def pinging(source: str, address: str, interval: float = 0.02) -> Iterator[Calla
 
 @contextlib.contextmanager
 def monitoring(namespace: str, *words: str) -> Iterator[Callable[[], list[str]]]:
-    """Runs `ip monitor` or `bridge monitor`. The value, once called at the end, is what it said, by line."""
+    """Run `ip monitor` or `bridge monitor` in the block. The yielded function, called once at the end, returns the
+    output by line."""
     command = ["ip", "netns", "exec", PREFIX + namespace, *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 

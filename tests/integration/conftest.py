@@ -1,4 +1,5 @@
-"""What of these may run side by side: with `-n 2 --dist loadscope` one process is for the lab, and one for the rest."""
+"""Which of these tests may run side by side: with `-n 2 --dist loadscope` one process runs the lab tests, and one the
+rest."""
 
 from pathlib import Path
 
@@ -8,12 +9,12 @@ from xdist.scheduler import LoadScopeScheduling
 
 BESIDE = {"bgp_keys", "bgp_trust", "libvirt_driver", "looking_glass", "pair", "qemu_driver", "qemu_postcopy"}
 BESIDE |= {"replicas", "trials"}
-"""Files of tests that have what they need to themselves, on loopback or in namespaces that are only theirs. All others
-share the lab's namespaces, its folder and its lock."""
+"""Test files that share nothing: they run on loopback or in namespaces of their own. All others share the lab's
+namespaces, its folder and its lock."""
 
 
 class Beside(LoadScopeScheduling):  # type: ignore[misc]
-    """All tests of the lab are one piece of work, and each file of BESIDE is one."""
+    """A scheduler that gives all lab tests to one process as a unit, and treats each file of BESIDE as a unit."""
 
     def _split_scope(self, nodeid: str) -> str:
         name = Path(nodeid.partition("::")[0]).stem.removeprefix("test_")

@@ -1,4 +1,4 @@
-"""Real DHCP clients in namespaces, and a plan for servers to ask."""
+"""Real DHCP clients in namespaces, and an address plan that answers the servers' requests."""
 
 import asyncio
 import shutil
@@ -17,7 +17,8 @@ PHONE, PHONES_VM, TABLET = "02:00:5e:00:00:01", "02:00:5e:00:00:02", "02:00:5e:0
 
 
 class Plan:
-    """Pairs by device: the even address for the device, the odd one above it for its VM. `room` pairs in all."""
+    """An address plan with `room` pairs, one for each device: the even address for the device, the odd one above it for
+    its VM."""
 
     def __init__(self, room: int = 3, seconds: int = 600) -> None:
         self.room, self.seconds = room, seconds
@@ -60,7 +61,7 @@ class Plan:
 
 
 class Client:
-    """A DHCP client that runs, and what its script has logged."""
+    """A DHCP client that runs, and the log of its script."""
 
     def __init__(self, argv: list[str], space: Namespace, log: Path) -> None:
         self._log = log
@@ -71,7 +72,7 @@ class Client:
         self.process = subprocess.Popen(command, stdout=self._output, stderr=self._output)
 
     async def news(self, *words: str, times: int = 1) -> str:
-        """What was logged when one of `words` happened for the `times`-th time."""
+        """Return the log line of the `times`-th occurrence of one of `words`."""
         for _ in range(500):
             lines = [line for line in self._log.read_text().splitlines() if line.split()[0] in words]
             if len(lines) >= times:
@@ -80,7 +81,7 @@ class Client:
         raise AssertionError(f"no {words}: {self._log.read_text()}{self.said()}")
 
     async def end(self) -> int:
-        """Waits until the client ends by itself."""
+        """Wait until the client ends by itself; return its exit code."""
         return await asyncio.to_thread(self.process.wait, 10)
 
     def said(self) -> str:
@@ -94,14 +95,15 @@ class Client:
 
 
 class Clients:
-    """Those that a test starts."""
+    """The clients that a test starts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._started: list[Client] = []
 
     def start(self, space: Namespace, script: str, argv: Callable[[Path], list[str]]) -> Client:
-        """`script` is what it does with its lease; `{log}` in it is where it tells. `argv` takes the script's path."""
+        """Start a client. `script` handles its lease and writes to `{log}`; `argv` takes the script's path and returns
+        the command."""
         log = self.folder / f"client-{len(self._started)}.log"
         path = log.with_suffix(".sh")
         path.write_text(script.replace("{log}", str(log)))
@@ -116,7 +118,7 @@ class Clients:
 
 @contextmanager
 def starting() -> Iterator[Clients]:
-    """In a directory that dhclient, whatever it drops its rights to, can write to."""
+    """Yield clients with a directory that dhclient can write to after it has dropped its privileges."""
     folder = Path(tempfile.mkdtemp(prefix="weft-agx-dhcp-"))
     clients = Clients(folder)
     try:

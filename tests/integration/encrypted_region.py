@@ -1,4 +1,4 @@
-"""A whole region whose cloudlets encrypt, in the lab: who pings whom, which tunnels there are, what the WAN hears."""
+"""A whole region in the lab whose cloudlets encrypt: its pings, its tunnels, and the traffic that the WAN sees."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,20 +15,21 @@ BOTH = {("c1", "c2"), ("c2", "c1"), ("e1", "e2"), ("e2", "e1")}
 
 SERVERS = {"rs1", "rs2"}
 BGP = {ends for pe in ("c1", "c2", "c3", "e1", "e2") for server in SERVERS for ends in ((pe, server), (server, pe))}
-"""The tunnels that BGP has."""
+"""The tunnels for BGP, each from both ends."""
 
 PINGED = [("m1", "m2"), ("m2", "m1"), ("n1", "n2"), ("n2", "n1")]
 
 
 def usable() -> str | None:
-    """Why these tests cannot run here; None if they can."""
+    """Return the reason why these tests cannot run here; None if they can."""
     ready = daemons.CHARON.exists() and Path("/dev/net/tun").exists()
     return None if ready else "needs strongSwan's charon and /dev/net/tun"
 
 
 @contextmanager
 def region() -> Iterator[Region]:
-    """The lab, with leases and without its policy: no pools. Nothing is in the clear from the beginning on."""
+    """Yield the lab, with leases but without its policy, and so without pools. Nothing is in the clear from the
+    beginning."""
     found = Region.load(ROOT / "lab/topologies/ipsec.yaml")
     with found.occupied():
         found.build(print)
@@ -40,8 +41,8 @@ def region() -> Iterator[Region]:
 
 @contextmanager
 def wire(region: Region) -> Iterator[None]:
-    """No VXLAN, no BGP, nothing of the API or of a move, and no TCP at all between cloudlets passes the WAN in the
-    clear meanwhile, but something encrypted does."""
+    """Check that no VXLAN, no BGP, nothing of the API or of a move, and no TCP between cloudlets passes the WAN in the
+    clear during the block, and that something encrypted does."""
     nodes = (*(cloudlet.name for cloudlet in region.topology.cloudlets), *SERVERS, region.topology.controller)
     vteps = [cloudlet.vtep for cloudlet in region.topology.cloudlets]
     with Wiretap(region.plan, nodes, vteps) as tap, region.capture("c1", ENCRYPTED) as encrypted:
@@ -53,7 +54,8 @@ def wire(region: Region) -> Iterator[None]:
 
 @contextmanager
 def chatter(region: Region) -> Iterator[list[int]]:
-    """Devices of both pools ping each other all the time. Afterwards: how many pings each has lost."""
+    """Let devices of both pools ping each other during the block. The yielded list then has the number of pings that
+    each has lost."""
     streams = [region.ping(one, region.address(other), 0.02) for one, other in PINGED]
     lost: list[int] = []
     try:
@@ -63,17 +65,17 @@ def chatter(region: Region) -> Iterator[list[int]]:
 
 
 def tunnels(rest: Rest) -> dict[tuple[str, str], Json]:
-    """By both ends."""
+    """Return the tunnels by both ends."""
     return {(t["cloudlet"], t["peer"]): t for t in rest.items("/tunnels")}
 
 
 def up(rest: Rest) -> set[tuple[str, str]]:
-    """Between two cloudlets."""
+    """Return the tunnels that are up between two cloudlets."""
     return {ends for ends in _up(rest) if not SERVERS & {*ends}}
 
 
 def bgp(rest: Rest) -> set[tuple[str, str]]:
-    """Between a cloudlet and a route server."""
+    """Return the tunnels that are up between a cloudlet and a route server."""
     return {ends for ends in _up(rest) if SERVERS & {*ends}}
 
 

@@ -1,4 +1,5 @@
-"""Frames for the fence's tests, each with its name inside: such as may pass a tunnel's port, and such as may not."""
+"""Frames for the fence's tests, each with its name inside: frames that may pass a tunnel's port, and frames that may
+not."""
 
 import struct
 from collections.abc import Callable
@@ -87,12 +88,13 @@ ALL = PASSING | {name: frame for frames in FENCED.values() for name, frame in fr
 
 
 def _behind(header: str) -> Callable[[bytes], bytes]:
-    """The frame's EtherType and payload, behind another header."""
+    """Return a function that puts another header in front of a frame's EtherType and payload."""
     return lambda frame: frame[:12] + bytes.fromhex(header) + frame[12:]
 
 
 def _behind_llc(llc: str, payload_from: int) -> Callable[[bytes], bytes]:
-    """An IEEE 802.3 frame with a length and this LLC, and then the frame's own octets from there on."""
+    """Return a function that makes an IEEE 802.3 frame: a length, this LLC header, and the octets of the original frame
+    from `payload_from` on."""
 
     def frame_of(frame: bytes) -> bytes:
         payload = bytes.fromhex(llc) + frame[payload_from:]
@@ -122,7 +124,7 @@ WRAPPINGS: dict[str, Callable[[bytes], bytes]] = {
     "mpls": lambda frame: frame[:12] + bytes.fromhex("884700001140") + frame[14:],
     "teb": lambda frame: frame[:12] + bytes.fromhex("6558") + frame,
 }
-"""Other places for what a frame carries than right behind its addresses."""
+"""Functions that put the content of a frame behind other headers than Ethernet II."""
 
 BPDU = bytes.fromhex("0180c2000000") + bytes.fromhex("02005e0000aa") + struct.pack("!H", 38) + bytes.fromhex("424203")
-"""The head of a spanning tree's frame (IEEE 802.1D, section 9)."""
+"""The beginning of a spanning tree frame (IEEE 802.1D, section 9)."""

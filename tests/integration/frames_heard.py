@@ -1,4 +1,5 @@
-"""Which frames get through, told apart by the names inside them (fence_frames.py), and rules less some of them."""
+"""Which frames get through, identified by the names inside them (fence_frames.py), and rule texts with some rules
+removed."""
 
 import asyncio
 import socket
@@ -10,7 +11,7 @@ from tests.integration.fence_frames import ethernet, label
 
 
 def drain(ear: socket.socket) -> bytes:
-    """All that has come in since, without what was sent there."""
+    """Return all octets that have arrived since the last call, without frames that were sent there."""
     heard = b""
     while True:
         try:
@@ -22,7 +23,7 @@ def drain(ear: socket.socket) -> bytes:
 
 
 async def arriving(sender: Namespace, at: Namespace, frames: Mapping[str, bytes]) -> set[str]:
-    """The names of those that arrive. A last one, which always does, says that there are no more to come."""
+    """Send the frames and return the names of those that arrive. A last frame, which always passes, marks the end."""
     with at.packets("eth0") as ear, sender.packets("eth0") as mouth:
         for frame in (*frames.values(), ethernet(0x88B5, label("last"))):
             mouth.send(frame)
@@ -35,7 +36,7 @@ async def arriving(sender: Namespace, at: Namespace, frames: Mapping[str, bytes]
 
 
 def without(rules: str, counter: str) -> str:
-    """The rules less those that count into `counter`."""
+    """Return the rules without those that count into `counter`."""
     lines = rules.splitlines(keepends=True)
     kept = [line for line in lines if f"counter name {counter} drop" not in line]
     assert len(kept) < len(lines), f"no rule counts into {counter}"

@@ -1,8 +1,9 @@
 """Two LANs with a DHCP server each and a device beyond them, for guests: all in namespaces of their own.
 
-`LANS` holds the bridges `lan1` (10.91.1.1/24) and `lan2` (10.91.2.1/24); a machine that says who it is (option 61) is
-leased `.3` on either. `DEVICE` has 10.91.9.2, and MPTCP as a mobile device has it. With IPv6 (fd00:91:N::/64) a LAN has
-a router that advertises itself as well; the pair's addresses are the same in it.
+`LANS` holds the bridges `lan1` (10.91.1.1/24) and `lan2` (10.91.2.1/24); a machine that sends its client id (option 61)
+gets the lease `.3` on either. `DEVICE` has 10.91.9.2 and the MPTCP settings of a mobile device. With IPv6
+(fd00:91:N::/64) each LAN also has a router that advertises itself; the address pair has the same numbers in both
+families.
 """
 
 import argparse
@@ -29,30 +30,31 @@ MPTCP = {"net.mptcp.enabled": "1"} | netns.known(underlay.MPTCP)
 
 
 def address(lan: int) -> str:
-    """The machine's address on a LAN."""
+    """Return the machine's address on a LAN."""
     return f"10.91.{lan}.3"
 
 
 def address6(lan: int) -> str:
-    """And the IPv6 one."""
+    """Return the machine's IPv6 address on a LAN."""
     return f"fd00:91:{lan}::3"
 
 
 def mac(lan: int) -> str:
-    """The bridge's own."""
+    """Return the MAC of a LAN's bridge."""
     return f"02:57:00:00:00:{lan:02x}"
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """These namespaces are nobody else's meanwhile: tests of another worktree wait."""
+    """Lock these namespaces for the block: tests of another worktree wait."""
     with LOCK.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def up(seconds: int, six: bool = False) -> list[subprocess.Popen[bytes]]:
-    """Makes it all, with IPv6 if told; the DHCP servers, which lease for so long, are the caller's to end."""
+    """Create the LANs and the device, with IPv6 if `six`. The caller ends the returned DHCP servers, whose leases last
+    `seconds`."""
     netns.create([LANS, DEVICE])
     netns.cables([((LANS, "device"), (DEVICE, "eth0"))])
     lines = ["addr add 10.91.9.1/24 dev device", "link set device up"]
@@ -80,7 +82,7 @@ def down(*others: str) -> None:
 
 
 def serve(lan: int, seconds: int, six: bool = False) -> subprocess.Popen[bytes]:
-    """A DHCP server that runs, and a router's advertiser if told."""
+    """Start a DHCP server, and with `six` also a router that advertises itself."""
     words = [str(lan), str(seconds), *(["--six"] if six else [])]
     argv = netns.command(LANS, [sys.executable, "-m", "tests.integration.guest_lan", *words])
     server = subprocess.Popen(argv, stdout=subprocess.PIPE)
@@ -90,7 +92,7 @@ def serve(lan: int, seconds: int, six: bool = False) -> subprocess.Popen[bytes]:
 
 
 class Plan:
-    """One machine, known by its client id alone: either vNIC gets its address."""
+    """A plan for one machine, known by its client id alone: either vNIC gets its address."""
 
     def __init__(self, lan: int, seconds: int) -> None:
         self._lan, self._seconds = lan, seconds

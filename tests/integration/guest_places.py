@@ -1,4 +1,4 @@
-"""Where the guest package runs in tests: in a namespace of this machine's kernel, and in a guest that was booted."""
+"""Two places in which tests run the guest package: a namespace of this machine's kernel, and a booted guest."""
 
 import contextlib
 import json
@@ -21,16 +21,16 @@ PACKAGE = ROOT / "lab/guests/package/weft-guest"
 
 
 class Place(Protocol):
-    """A machine with vNIC a in `lan1` and b in `lan2`, b's cable out, and `weft-work` serving."""
+    """A machine with vNIC a in `lan1` and vNIC b in `lan2`. B's cable is unplugged, and `weft-work` serves."""
 
     def run(self, *words: str) -> dict[str, Any]:
-        """What `weft-guest` answers. Raises LabError with what it says is wrong."""
+        """Return the answer of `weft-guest`. Raises LabError with its error text."""
 
     def cable(self, nic: str, up: bool) -> None: ...
 
 
 class Space:
-    """A namespace: fast, and with this machine's kernel. What it starts goes to `started`, for whoever ends it."""
+    """A namespace: fast, and with this machine's kernel. Its processes are added to `started`; the caller ends them."""
 
     def __init__(self, directory: Path, started: list[subprocess.Popen[bytes]], client: str = guest_lan.CLIENT) -> None:
         self._started = started
@@ -64,7 +64,7 @@ class Space:
 
 
 class Booted:
-    """A guest under KVM or TCG, its disk an overlay of the shared one."""
+    """A guest under KVM or TCG; its disk is an overlay of the shared one."""
 
     def __init__(self, directory: Path) -> None:
         image = build() / "lab"
@@ -93,7 +93,7 @@ class Booted:
 
 
 def end(space: str) -> None:
-    """Ends what lives in a namespace of these tests."""
+    """Kill the processes in a namespace of these tests."""
     for pid in netns.pids(space):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, 9)

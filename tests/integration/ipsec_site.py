@@ -1,6 +1,6 @@
 """Two sites with VTEPs and a real charon each, in namespaces; a wire between them, and VXLAN over it.
 
-The underlay routes VTEP to VTEP in the clear: whatever does not go through a tunnel would arrive, and is seen.
+The underlay routes from VTEP to VTEP in the clear, so that traffic outside of a tunnel would arrive and be seen.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ Lay = Callable[[Namespace, str, Namespace, str], None]
 GUARD = guard()
 
 PLAIN = "udp port 4789"
-"""What must never be on the wire (pcap-filter)."""
+"""The traffic that must never be on the wire (pcap-filter)."""
 
 
 def usable() -> str | None:
-    """Why these tests cannot run here; None if they can."""
+    """Return the reason why these tests cannot run here; None if they can."""
     if os.geteuid() != 0:
         return "needs root"
     if not CHARON.exists() or not Path("/dev/net/tun").exists():
@@ -49,8 +49,8 @@ def usable() -> str | None:
 
 
 def charon(directory: Path) -> list[str]:
-    """The command line of a charon with its files in that directory, and its socket as `charon.vici`. It has a /run of
-    its own: where its pid file is was settled when it was built."""
+    """Return the command line of a charon with its files in that directory, and its socket as `charon.vici`. It has a
+    /run of its own, as the path of its pid file is compiled in."""
     run, vici, conf = directory / "run", directory / "charon.vici", directory / "strongswan.conf"
     run.mkdir(parents=True, exist_ok=True)
     conf.write_text(configuration(vici, kernel=False, log=directory / "charon.log"))
@@ -73,14 +73,14 @@ class Authority:
         self._revoked: list[Revoked] = []
 
     def certify(self, cloudlet: str, csr: str, address: str) -> Certified:
-        """What the controller answers an agent."""
+        """Issue a certificate as the controller does for an agent."""
         request, tomorrow = x509.read_request(csr), self._now + timedelta(days=1)
         issued = x509.leaf(self._signer, request, cloudlet, address, self._now, tomorrow)
         self._serials[cloudlet] = issued.serial
         return Certified(certificate=issued.certificate, chain=self.chain)
 
     def issue(self, cloudlet: str, identity: Path, vtep: str | None = None) -> None:
-        """Writes the cloudlet's files, each replaced as a whole."""
+        """Write the cloudlet's credentials, each file replaced as a whole."""
         identity.mkdir(parents=True, exist_ok=True)
         key = agent_x509.new_key()
         certified = self.certify(cloudlet, agent_x509.request(key, cloudlet), vtep or VTEPS.get(cloudlet, "192.0.2.9"))
@@ -90,7 +90,7 @@ class Authority:
             fresh.replace(identity / name)
 
     def revoke(self, cloudlet: str, *told: Path) -> None:
-        """Puts what was issued to a cloudlet last on the list, and writes that to where it is told."""
+        """Revoke a cloudlet's latest certificate, and write the revocation list to the directories in `told`."""
         at = datetime.now(UTC)
         self._revoked.append(Revoked(self._serials[cloudlet], at, Reason.COMPROMISED))
         crl = x509.crl(self._signer, self._revoked, at, timedelta(days=1))
@@ -99,7 +99,7 @@ class Authority:
 
 
 class Site:
-    """A cloudlet's underlay, charon, and VXLAN device to the other."""
+    """A cloudlet's underlay, charon, and VXLAN device towards the other site."""
 
     def __init__(self, name: str, space: Namespace, directory: Path) -> None:
         self.name, self.space, self.directory = name, space, directory
@@ -119,7 +119,7 @@ class Site:
 
     @property
     def pid(self) -> int:
-        """charon's."""
+        """charon's process id."""
         assert self._charon is not None
         return self._charon.pid
 
@@ -129,7 +129,7 @@ class Site:
         self._charon.wait()
 
     def pause(self) -> None:
-        """charon is there, and says nothing any more."""
+        """Suspend charon: it exists and does not answer any more."""
         assert self._charon is not None
         self._charon.send_signal(signal.SIGSTOP)
 
@@ -138,7 +138,7 @@ class Site:
         self._charon.send_signal(signal.SIGCONT)
 
     def want(self, *peers: str) -> None:
-        """Which tunnels there should be, as the desired state would say."""
+        """Set the wanted tunnels, as the desired state would."""
         self.tunnels.intend(TunnelIntent(self.name, self.vtep, tuple(TunnelPeer(p, VTEPS[p]) for p in peers)))
 
     async def guard(self, text: str = GUARD) -> None:
@@ -150,12 +150,12 @@ class Site:
         return any(state.up for state in self.tunnels.states.values())
 
     def reaches(self, count: int = 3, size: int = 56) -> int:
-        """Pings over VXLAN that are answered."""
+        """Return the number of pings over VXLAN that are answered."""
         text = self.space.run(f"ping -n -c {count} -i 0.05 -W 1 -s {size} -M do {LAN[self.other]}", check=False)
         return text.count("bytes from")
 
     def ask(self, words: str) -> str:
-        """swanctl at this charon."""
+        """Run swanctl at this charon; return its output."""
         return self.space.run(f"swanctl {words} --uri unix://{self.vici}", check=False)
 
     def down(self) -> bool:
@@ -165,24 +165,24 @@ class Site:
         return self.reaches(1) == 1
 
     def loaded(self) -> bool:
-        """Whether charon has a connection of ours."""
+        """Return whether charon has a connection of Weft's."""
         return "weft-" in self.ask("--list-conns")
 
     def renewed(self) -> bool:
-        """Whether charon has been given a second key."""
+        """Return whether charon has received a second key."""
         return self.log().count("private key") == 2
 
     def idle(self) -> bool:
-        """Whether charon has neither connections nor SAs of ours."""
+        """Return whether charon has neither connections nor SAs of Weft's."""
         found = self.ask("--list-conns") + self.ask("--list-sas")
         return PREFIX not in found and PROOF not in found
 
     def heard(self) -> int:
-        """Frames that came out of the VXLAN device."""
+        """Return the number of frames that came out of the VXLAN device."""
         return int(self.space.run("cat /sys/class/net/vx7/statistics/rx_packets"))
 
     def keys(self) -> set[str]:
-        """The SPIs of all SAs."""
+        """Return the SPIs of all SAs."""
         return set(re.findall(r"(?:in|out)  ?([0-9a-f]{8}),", self.ask("--list-sas")))
 
     def log(self) -> str:
@@ -190,7 +190,7 @@ class Site:
 
 
 class Sites:
-    """Both, and what the wire between them has seen."""
+    """Both sites, and the traffic on the wire between them."""
 
     def __init__(self, spaces: list[Namespace], directory: Path, lay: Lay = cable) -> None:
         self.one, self.two = (Site(name, space, directory / name) for name, space in zip(VTEPS, spaces, strict=True))
@@ -203,13 +203,13 @@ class Sites:
             run(f"ip addr add 198.18.0.{number}/24 dev wan0")
             run(f"ip addr add {site.vtep}/32 dev lo")
             run(f"ip neigh replace 198.18.0.{3 - number} lladdr 02:00:00:00:00:0{3 - number} dev wan0")
-            # What is left when a tunnel's own route has gone, and would take everything out in the clear.
+            # This route remains when a tunnel's own route has gone, and would send everything in the clear.
             run(f"ip route add {VTEPS[site.other]}/32 via 198.18.0.{3 - number}")
             vxlan = f"type vxlan id 7 local {site.vtep} remote {VTEPS[site.other]} dstport 4789"
             run(f"ip link add vx7 mtu 1350 {vxlan}")
             run("ip link set vx7 up")
             run(f"ip addr add {LAN[site.name]}/24 dev vx7")
-            # No ARP: a site that is not answered goes on sending.
+            # Static neighbours instead of ARP: a site without answers continues to send.
             run(f"ip link set vx7 address 02:00:00:00:07:0{number}")
             run(f"ip neigh replace {LAN[site.other]} lladdr 02:00:00:00:07:0{3 - number} dev vx7")
             self.authority.issue(site.name, site.identity)
@@ -221,7 +221,7 @@ class Sites:
             self._keeping[site.name] = asyncio.create_task(site.tunnels.run())
 
     async def again(self, site: Site) -> None:
-        """As an agent that is restarted: another one, which knows nothing, takes charon over as it is."""
+        """Restart a site's agent: a new one without memory takes over charon as it is."""
         await self._stop(self._keeping.pop(site.name))
         site.tunnels = Strongswan(site.vici, site.identity, lambda: None)
         site.want(site.other)
@@ -238,13 +238,13 @@ class Sites:
             await task
 
     async def both_up(self, seconds: float = 15.0) -> None:
-        """Waits until both sites have their tunnel."""
+        """Wait until both sites have their tunnel."""
         await eventually("both tunnels up", lambda: self.one.up and self.two.up, seconds)
 
     @contextmanager
     def chatter(self, interval: float = 0.02) -> Iterator[dict[str, tuple[int, int]]]:
-        """Both talk over VXLAN all the time, whether anybody answers or not. Afterwards: by site how many pings
-        were answered, and how many were not though a later one was."""
+        """Let both sites ping each other over VXLAN during the block, also without an answer. The yielded dictionary
+        then has, by site, the pings that were answered, and those that were lost although a later one was answered."""
         talking = {
             s: s.space.spawn("ping", "-n", "-i", str(interval), LAN[s.other], log=s.directory / "ping")
             for s in (self.one, self.two)
@@ -262,7 +262,8 @@ class Sites:
 
     @contextmanager
     def wire(self, expression: str) -> Iterator[list[str]]:
-        """What passes the wire meanwhile, described by tcpdump; complete when the block has ended."""
+        """Capture the matching packets on the wire during the block; the yielded list of tcpdump's lines is complete
+        afterwards."""
         pcap = self.one.directory / f"wire.{len(expression)}.pcap"
         log = pcap.with_suffix(".log")
         words = ("-i", "wan0", "-n", "-s", "128", "-U", "--immediate-mode", "-Z", "root", "-w", str(pcap), expression)
@@ -280,7 +281,7 @@ class Sites:
 
 
 async def eventually(what: str, look: Callable[[], object], seconds: float = 10.0) -> float:
-    """Looks until there is something, and lets the tunnels work meanwhile. Returns after how many seconds."""
+    """Wait until `look` returns something, and let the tunnels work meanwhile. Returns the seconds that it took."""
     began = time.monotonic()
     while not look():
         assert time.monotonic() - began < seconds, f"{what}: not within {seconds} s"
@@ -290,7 +291,7 @@ async def eventually(what: str, look: Callable[[], object], seconds: float = 10.
 
 @asynccontextmanager
 async def sites(directory: Path, guard: str = GUARD, lay: Lay = cable) -> AsyncIterator[Sites]:
-    """Both sites with charon running and the guard in; no tunnels are wanted yet. `lay` makes the wire."""
+    """Yield both sites with charon running and the guard installed; no tunnels are wanted yet. `lay` makes the wire."""
     with namespaces("one", "two") as spaces:
         made = Sites(spaces, directory, lay)
         try:

@@ -13,7 +13,7 @@ from tests.integration import qemu_bench
 
 @contextmanager
 def bench() -> Iterator[Bench]:
-    """As that of the qemu driver, with a libvirtd for each of the two cloudlets."""
+    """Yield the bench of the qemu driver, with a libvirtd for each of the two cloudlets."""
     with qemu_bench.bench() as plain:
         daemons = {f"c{number}": Libvirtd() for number in (1, 2)}
 

@@ -1,6 +1,6 @@
-"""A light PE: BGP sessions with both route servers, one VPLS route of its own, and a memory of everything it was sent.
+"""A light PE: BGP sessions with both route servers, one VPLS route of its own, and a record of all routes it received.
 
-It forwards nothing. What a real PE does is tested elsewhere; this one notices what passes in a millisecond.
+It forwards nothing. Other tests cover a real PE; this one notices states that last a millisecond.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ Address = tuple[str, int]
 
 @dataclass
 class LightPe:
-    """`name`'s PE at `address` announces the VPLS route of one site. `tables` holds, by route server, the VE IDs that
-    it knows. From the moment that a VE ID is in `forbidden`, each announcement of it is a trespass; while one is in
-    `needed`, no moment may pass without it at any route server. Both are written to `wrong`."""
+    """The PE of `name` at `address` announces the VPLS route of one site. `tables` holds, by route server, the VE IDs
+    that it knows. While a VE ID is in `forbidden`, each announcement of it is an error; while one is in `needed`, it is
+    an error if any route server withdraws it. Errors are written to `wrong`."""
 
     name: str
     address: str
@@ -40,11 +40,11 @@ class LightPe:
         return set[int]().union(*self.tables.values())
 
     def forbid(self, ve_id: int, *servers: str) -> None:
-        """From now on; at all route servers unless told."""
+        """Forbid a VE ID from now on, at all route servers unless some are named."""
         self.forbidden |= {(server, ve_id) for server in servers or self.servers}
 
     async def run(self) -> None:
-        """Keeps all sessions until cancelled."""
+        """Keep all sessions up until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for server, remote in self.servers.items():
                 tasks.create_task(self._keep(server, remote))
@@ -135,12 +135,12 @@ async def _beat(writer: asyncio.StreamWriter) -> None:
 
 
 def _sites(nlri: bytes) -> list[int]:
-    """The VE IDs of VPLS NLRI: length, RD, VE ID, offset, size, label base."""
+    """Return the VE IDs of VPLS NLRI: length, RD, VE ID, offset, size, label base."""
     return [struct.unpack_from("!H", nlri, at + 10)[0] for at in range(0, len(nlri), 19)]
 
 
 def _pair(kind: int, text: str) -> bytes:
-    """A route distinguisher (kind 0) or route target (kind 2) of the form AS:number."""
+    """Encode a route distinguisher (kind 0) or route target (kind 2) of the form AS:number."""
     asn, number = text.split(":")
     return struct.pack("!HHI", kind, int(asn), int(number))
 

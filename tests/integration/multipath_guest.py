@@ -1,4 +1,4 @@
-"""A hypervisor whose only machine is a namespace: cables are veths, and its guest answers as `weft-guest` does."""
+"""A hypervisor whose only machine is a namespace: cables are veths, and its guest answers like `weft-guest`."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ MACHINE = Machine(
 
 
 def order(act: Act, to: int, serving: Nic, linger: float = 0.2, number: int = 1, **changes: str | None) -> Order:
-    """Of a move from the other cloudlet to this one."""
+    """Return an order of a move from the other cloudlet to this one."""
     addresses = {"old": f"10.{3 - to}.0.5", "new": f"10.{to}.0.5", "device": f"10.{to}.0.4", **changes}
     return Order(
         move=f"move{to}{serving}",
@@ -32,8 +32,8 @@ def order(act: Act, to: int, serving: Nic, linger: float = 0.2, number: int = 1,
 
 
 class Machines:
-    """`at` is the cloudlet at which the machine is, as far as DHCP there is concerned. `asked` is what the guest was
-    asked; `deaf`, it does not answer."""
+    """The hypervisor. `at` is the cloudlet whose DHCP server the machine reaches. `asked` lists the requests to the
+    guest; with `deaf` it does not answer."""
 
     def __init__(self, net: Net) -> None:
         self.net, self.at = net, 1
@@ -46,7 +46,7 @@ class Machines:
 
     @property
     def hypervisor(self) -> Hypervisor:
-        """As an agent sees it."""
+        """This object, typed as the interface that an agent uses."""
         return cast(Hypervisor, self)
 
     async def link(self, name: str, nic: Nic, up: bool) -> None:

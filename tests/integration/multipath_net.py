@@ -1,7 +1,7 @@
 """Two LANs of one pool, a VM with two vNICs and a device, on the kernel's own Multipath TCP.
 
-`gate` stands for both cloudlets' hosts: bridges `lan1` and `lan2`, each with its gateway, and a veth pair between them
-in the place of a pseudowire. The VM's cables `vma` and `vmb` and the device's `md0` can be put into either.
+`gate` represents both cloudlets' hosts: bridges `lan1` and `lan2`, each with its gateway, and a veth pair between them
+instead of a pseudowire. The VM's cables `vma` and `vmb` and the device's `md0` can be plugged into either.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ NICS = {"a": "vma", "b": "vmb"}
 
 
 class Net:
-    """The namespaces, wired up: VM and device are at cloudlet 1, the VM's vNIC b is out."""
+    """The connected namespaces: VM and device are at cloudlet 1, and the VM's vNIC b is unplugged."""
 
     def __init__(self, spaces: list[Namespace], subflows: int = 8) -> None:
         self.gate, self.vm, self.device = spaces
         settings = "net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 net.ipv4.conf.default.send_redirects=0"
         self.gate.run(f"sysctl -qw {settings} net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0")
         for n in (1, 2):
-            # An address of its own, as an agent gives it: a bridge's would change with what is plugged in.
+            # The bridge has a fixed address, as an agent sets it: its own would change with the ports.
             self.gate.run(f"ip link add lan{n} address {mac('gate', n)} type bridge")
             self.gate.run(f"ip addr add 10.{n}.0.1/24 dev lan{n}")
             self.gate.run(f"ip link set lan{n} up")
@@ -49,8 +49,8 @@ class Net:
         self.walk(1)
 
     def walk(self, cloudlet: int, joins: bool = False) -> None:
-        """The device loses what it had and is at that cloudlet's LAN. `joins`: its path manager takes the connections
-        along, by a subflow from the new address to wherever the VM is, and takes the old address back."""
+        """Move the device to that cloudlet's LAN, without its old address. With `joins` its path manager keeps the
+        connections: it adds a subflow from the new address to the VM, and removes the old address."""
         address, before = f"10.{cloudlet}.0.4", f"10.{3 - cloudlet}.0.4"
         self.gate.run("ip link set md0 down")
         self.gate.run(f"ip link set md0 master lan{cloudlet}")
@@ -66,12 +66,12 @@ class Net:
             self.device.run(f"ip mptcp endpoint delete id 0 {before}", check=False)
 
     def migrate(self, cloudlet: int) -> None:
-        """The VM is at that cloudlet: nobody there knows yet."""
+        """Move the VM to that cloudlet, without an announcement."""
         for port in NICS.values():
             self.gate.run(f"ip link set {port} master lan{cloudlet}")
 
     def counters(self, space: Namespace) -> dict[str, int]:
-        """Multipath TCP's counters of a namespace's kernel."""
+        """Return the Multipath TCP counters of a namespace's kernel."""
         kernel = json.loads(space.run("nstat -asj"))["kernel"]
         return {name.removeprefix("MPTcpExt"): value for name, value in kernel.items() if name.startswith("MPTcp")}
 
@@ -83,8 +83,8 @@ def net(subflows: int = 8) -> Iterator[Net]:
 
 
 class Stream:
-    """A connection from the device to the VM (or between others), which sends back what it gets. Every octet is
-    compared; `stalls` are when single blocks were sent, and the seconds until they were back."""
+    """A connection from the device to the VM (or between others) that sends back all data. Every octet is compared;
+    `stalls` has the time at which each block was sent, and the seconds until it came back."""
 
     def __init__(
         self,
@@ -137,13 +137,13 @@ class Stream:
             self.error = str(error) or type(error).__name__
 
     def flows(self, octets: int = 20 * BLOCK, seconds: float = 10) -> None:
-        """Fails unless that much more comes through."""
+        """Wait until this many more octets come through; fail if they do not."""
         goal = self.octets + octets
         wait_for("the stream goes on", lambda: self.error or self.octets >= goal, seconds)
         assert self.error is None, self.error
 
     def end(self) -> None:
-        """Ends it from the device's side."""
+        """End the connection from the device's side."""
         self._ending.set()
         self._threads[1].join(40)
         self._socket.close()

@@ -1,4 +1,4 @@
-"""Frames by which somebody has a gateway remember neighbours: the nth of each kind is about the nth address."""
+"""Frames that make a gateway remember neighbours: the nth frame of each kind is about the nth address."""
 
 import struct
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def ip4(source: str, target: str, protocol: int, payload: bytes) -> bytes:
 
 
 def syn(pseudo_header: bytes) -> bytes:
-    """Asks for a connection to PORT."""
+    """Return a TCP segment that asks for a connection to PORT."""
     segment = struct.pack("!HHIIBBHHH", 4000, PORT, 1, 0, 5 << 4, 2, 1024, 0, 0)
     return segment[:16] + struct.pack("!H", checksum(pseudo_header + segment)) + segment[18:]
 

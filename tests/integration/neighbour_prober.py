@@ -1,7 +1,7 @@
-"""The agent's prober as a process of its own, to run in a namespace: says what each round found, a JSON line each.
+"""The agent's prober as a process of its own, to run in a namespace: prints the result of each round as a JSON line.
 
-python -m tests.integration.neighbour_prober CANDIDATES [STALL]   (a candidates document; seconds that the event loop
-is held up again and again)
+python -m tests.integration.neighbour_prober CANDIDATES [STALL]   (a candidates document; seconds for which the event
+loop is blocked again and again)
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from controller.wire.neighbours import Candidates
 
 
 async def main(document: str, stall: float) -> None:
-    """Works until killed."""
+    """Probe until killed."""
 
     def found(neighbour: str, round: Round, first: bool) -> None:
         print(json.dumps({"neighbour": neighbour, "first": first, **asdict(round)}), flush=True)

@@ -28,8 +28,8 @@ Json = dict[str, Any]
 
 
 class Link:
-    """TCP from a port of its own to a target. `cut` breaks it and lets nothing through until `heal`; `freeze` holds
-    back what is sent, which `heal` delivers, however old."""
+    """A TCP proxy from a port of its own to a target. `cut` breaks it until `heal`; `freeze` holds back the data, which
+    `heal` delivers, however old it is."""
 
     def __init__(self, target: int) -> None:
         self._target, self._up = target, True
@@ -117,7 +117,7 @@ class Daemon:
         return self._process is not None
 
     def kill(self) -> None:
-        """kill -9, if it runs."""
+        """Kill the process with kill -9, if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -144,7 +144,7 @@ class RouteServer:
         ]
 
     def ask(self, path: str) -> Json:
-        """Of the control API itself, past the link that may be cut."""
+        """Query the control API directly, without the link that may be cut."""
         url = f"http://127.0.0.1:{self.control}{path}"
         answer = httpx.get(url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=5, trust_env=False)
         return dict(answer.raise_for_status().json())
@@ -157,7 +157,7 @@ class RouteServer:
 
 
 class PairRegion:
-    """The whole. PEs c1 to c4 have one endpoint each; VE IDs are those of the controller."""
+    """The whole region. PEs c1 to c4 have one endpoint each; the controller assigns the VE IDs."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -240,8 +240,8 @@ class PairRegion:
         return next(str(s["error"]) for s in (await self.get("/route-servers"))["items"] if s["name"] == server.name)
 
     async def settled(self, *members: str) -> None:
-        """Waits until the pair has one generation, the members' PEs have each other's routes at both, the others none,
-        and the doctor finds nothing; then looks whether anything went wrong on the way."""
+        """Wait until both route servers have one generation, only the members' PEs have each other's routes at both,
+        and the doctor finds nothing; then check that nothing went wrong on the way."""
 
         async def whole() -> bool:
             if not await self.in_step() or self.one.generation() != self.two.generation():
@@ -257,7 +257,7 @@ class PairRegion:
         assert self.wrong() == []
 
     async def differences(self) -> list[Json]:
-        """What the doctor finds at the route servers. Kernels are none here."""
+        """Return the doctor's findings at the route servers. Kernels do not exist here."""
         found = (await self.get("/doctor"))["differences"]
         return [d for d in found if d["where"].startswith(("route server", "Adj-RIB", "BGP at rs", "quarantine"))]
 
@@ -265,7 +265,7 @@ class PairRegion:
         return [text for pe in self.pes.values() for text in pe.wrong]
 
     def forbid(self, leaver: str, *servers: str) -> None:
-        """From now on nobody may be sent the leaver's route, nor he anybody's."""
+        """Forbid, from now on, that anybody is sent the leaver's route, or the leaver anybody's route."""
         self._apart.add(leaver)
         for name, pe in self.pes.items():
             for other, far in self.pes.items():
@@ -273,7 +273,7 @@ class PairRegion:
                     pe.forbid(far.ve_id, *servers)
 
     def allow(self, joiner: str) -> None:
-        """Takes back `forbid` for a PE and all others that have none against them themselves."""
+        """Take back `forbid` for a PE; for other leavers it stays."""
         self._apart.discard(joiner)
         for pe in self.pes.values():
             pe.forbidden.clear()
@@ -281,7 +281,7 @@ class PairRegion:
             self.forbid(leaver)
 
     def meet(self, leaver: str) -> list[str]:
-        """Who has a route of a PE, or of whom it has one."""
+        """Return the PEs that have a PE's route, or whose route it has."""
         own = self.pes[leaver]
         return [pe.name for pe in self.pes.values() if own.ve_id in pe.known or (pe.ve_id in own.known)]
 
@@ -289,13 +289,13 @@ class PairRegion:
         await eventually(check, lambda: f"{what}; wrong so far: {self.wrong()}", seconds, pause=0.05)
 
     def restore(self, copy: Path) -> None:
-        """Puts a copy in the place of the database. The controller must not run."""
+        """Replace the database by a copy. The controller must not run."""
         for beside in self.directory.glob("weft.db*"):
             beside.unlink()
         shutil.copytree(copy, self.directory, dirs_exist_ok=True)
 
     def backup(self) -> Path:
-        """A copy of the database. The controller must not run."""
+        """Make a copy of the database. The controller must not run."""
         copy = self.directory / f"copy-{time.monotonic_ns()}"
         copy.mkdir()
         for file in self.directory.glob("weft.db*"):
@@ -316,7 +316,7 @@ class PairRegion:
 
 
 async def _follow(agent: FakeAgent) -> None:
-    """A fake agent that comes back when the controller does."""
+    """Run a fake agent that reconnects when the controller returns."""
     while True:
         with contextlib.suppress(httpx.HTTPError):
             await agent.follow()
@@ -336,7 +336,7 @@ def _port(host: str) -> int:
 
 @asynccontextmanager
 async def pair_region(directory: Path) -> AsyncIterator[PairRegion]:
-    """One with c1, c2 and c3 in the pool blue, and c4 in none, from whom all is to be kept."""
+    """Yield a region with c1, c2 and c3 in the pool blue, and c4 in none, which may be sent no route."""
     async with AsyncExitStack() as stack:
         region = PairRegion(directory)
         await region.start(stack)

@@ -1,4 +1,5 @@
-"""A PE of a few messages: one BGP session (RFC 4271) from an address of its own, announcing label blocks (RFC 4761)."""
+"""A PE of a few messages: one BGP session (RFC 4271) from an address of its own, which announces label blocks (RFC
+4761)."""
 
 import socket
 import struct
@@ -12,7 +13,7 @@ AFI, SAFI = 25, 65  # L2VPN, VPLS
 
 
 class PlainPe:
-    """Established when made, or an error. `close` breaks the connection."""
+    """A PE. The constructor establishes the session or raises an error; `close` breaks the connection."""
 
     def __init__(self, address: str, server: tuple[str, int], asn: int = 65000) -> None:
         self._address, self._asn = IPv4Address(address), asn
@@ -31,7 +32,8 @@ class PlainPe:
     def announce(
         self, site: int, target: int, ve_id: int | None = None, hop: str | None = None, base: int = 4097
     ) -> None:
-        """The label block of a site, with the route target of another one or its own. What is not said is right."""
+        """Announce the label block of a site, with the route target of another site or its own. Values that are not
+        given are correct."""
         distinguisher = struct.pack("!HHI", 0, self._asn, site)
         nlri = struct.pack("!H8sHHH", 17, distinguisher, ve_id or site, 1, 64) + (base << 4 | 1).to_bytes(3, "big")
         via = IPv4Address(hop) if hop else self._address
@@ -44,7 +46,7 @@ class PlainPe:
         self._send(UPDATE, struct.pack("!HH", 0, len(attributes)) + attributes)
 
     def ended(self, seconds: float) -> bool:
-        """Whether the route server ends the session within that time."""
+        """Return whether the route server ends the session within that time."""
         deadline = time.monotonic() + seconds
         with suppress(ConnectionError):
             while (left := deadline - time.monotonic()) > 0:

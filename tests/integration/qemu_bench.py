@@ -26,13 +26,13 @@ MACHINE = Machine(
 
 
 async def crash(hypervisor: Hypervisor, name: str) -> None:
-    """SIGKILL to its QEMU."""
+    """Kill a machine's QEMU with SIGKILL."""
     assert isinstance(hypervisor, Qemu)
     kill(hypervisor.folder(name) / "pid")
 
 
 async def freeze(hypervisor: Hypervisor, name: str, frozen: bool) -> None:
-    """SIGSTOP to its QEMU, or SIGCONT."""
+    """Send SIGSTOP to a machine's QEMU, or SIGCONT."""
     assert isinstance(hypervisor, Qemu)
     pid = process.find(hypervisor.folder(name))
     assert pid is not None
@@ -41,8 +41,9 @@ async def freeze(hypervisor: Hypervisor, name: str, frozen: bool) -> None:
 
 @contextmanager
 def bench() -> Iterator[Bench]:
-    """In a network namespace of its own, with a LAN. Machines are moved as soon as they have begun to boot."""
-    images = build()  # before there is no way to a mirror any more
+    """Yield a bench in a network namespace of its own, with a LAN. Machines are moved as soon as they have begun to
+    boot."""
+    images = build()  # while a mirror is still reachable
     before, libc = os.open("/proc/self/ns/net", os.O_RDONLY), ctypes.CDLL(None, use_errno=True)
     try:
         if libc.unshare(CLONE_NEWNET):

@@ -1,4 +1,5 @@
-"""What the tests of drivers of QEMU's machines say to two hosts, in words of one line; and their fixtures."""
+"""The calls that tests of QEMU's drivers make to two hosts, as functions of a few words; and fixtures for those
+tests."""
 
 import json
 import time
@@ -22,7 +23,7 @@ def images() -> Path:
 
 @pytest.fixture
 def kind() -> type[Hosts]:
-    """The hosts of another driver have the same to withstand."""
+    """The class of the hosts; another driver's tests replace it to run the same tests."""
     return Hosts
 
 
@@ -60,14 +61,14 @@ def prepare(host: Host, move: str, tuning: Tuning | None = None, what: Machine |
 
 
 def copy(here: Host, move: str, target: Target, tuning: Tuning | None = None) -> None:
-    """Disk and memory."""
+    """Copy disk and memory."""
     if target.disk:
         here.do(last(here.driver.disk("vm1", move, target, tuning or Tuning())))
     here.do(last(here.driver.memory("vm1", move, target, tuning or Tuning())))
 
 
 def hand_over(here: Host, there: Host, move: str) -> float:
-    """Milliseconds that the source took for it."""
+    """Hand the machine over; return the milliseconds that the source needed."""
     figures = here.do(here.driver.switchover("vm1", move))
     assert (condition(here), condition(there)) == ("moved", "waiting")
     assert there.do(there.driver.arrived("vm1", move))
@@ -85,14 +86,14 @@ def move(here: Host, there: Host, name: str, tuning: Tuning | None = None) -> fl
 
 
 def work(host: Host, *words: str) -> dict[str, Any]:
-    """Asks the workloads in the guest (docs/operate/guests.md)."""
+    """Ask the workloads in the guest (docs/operate/guests.md); return their answer."""
     said = host.do(host.driver.guest("vm1", "weft-work", "ask", "127.0.0.1", *words, seconds=90))
     found: dict[str, Any] = json.loads(said)
     return found
 
 
 def right(host: Host, *kinds: str) -> None:
-    """What the workloads wrote is what they read, and there is something."""
+    """Check that the workloads read back the data that they wrote, and that there is some."""
     for kind in kinds:
         verdict = work(host, kind, "verdict")
         assert verdict["wrong"] == 0, verdict
@@ -104,7 +105,7 @@ def detail(host: Host) -> str:
 
 
 def discarded(host: Host) -> None:
-    """As soon as it may be: not while its memory is still on the way."""
+    """Discard the machine as soon as that is possible: not while its memory is still on the way."""
     for _ in range(200):
         try:
             host.do(host.driver.discard("vm1"))

@@ -1,5 +1,5 @@
 """Controllers that serve one region together: real processes on a real PostgreSQL server, with both real route servers.
-A test can cut, or freeze, what is between each controller and the database, and each controller and a route server."""
+A test can cut, or freeze, the links between each controller and the database or a route server."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ class DatabaseLink(Link):
 
 
 class Replica:
-    """One controller, its way to the database and those to the route servers."""
+    """One controller, its link to the database and its links to the route servers."""
 
     def __init__(self, name: str, region: "ReplicaRegion") -> None:
         self.name, self._region = name, region
@@ -68,18 +68,18 @@ class Replica:
         }
 
     async def ready(self) -> Json:
-        """What /readyz says; nothing if it does not answer."""
+        """Return the answer of /readyz; empty if there is none."""
         try:
             return dict((await self.http.get("/readyz", timeout=5)).json())
         except (httpx.HTTPError, ValueError):
             return {}
 
     async def is_ready(self) -> bool:
-        """It serves, whatever it knows of route servers yet."""
+        """Return whether the controller serves, with or without route servers."""
         return bool((await self.ready()).get("ready"))
 
     async def leads(self) -> bool:
-        """By the metrics, which ask no database."""
+        """Return whether the controller leads, by its metrics, which need no database."""
         try:
             return "\nweft_leading 1.0\n" in (await self.http.get("/metrics", timeout=5)).text
         except httpx.HTTPError:
@@ -98,7 +98,7 @@ class Replica:
         return dict(answer.json())
 
     async def agent(self, name: str, number: int) -> FakeAgent:
-        """A cloudlet with one LAN, whose agent is connected here."""
+        """Create a cloudlet with one LAN, whose agent connects to this controller; return the agent."""
         token = (await self.post("/cloudlets", {"name": name, "pe": "vpls", "vtep": f"192.0.2.{number}"}))["token"]
         enrolled = await self.post("/enrolments", {"token": token, "cloudlet": name, "agent_version": "fake"})
         await self.post("/endpoints", {"name": f"{name}-lan", "cloudlet": name, "prefix": f"10.{number}.0.0/24"})
@@ -112,7 +112,7 @@ class Replica:
 
 
 class ReplicaRegion:
-    """The whole: `a` and `b` serve it."""
+    """The whole region: the controllers `a` and `b` serve it."""
 
     def __init__(self, directory: Path, cluster: Cluster) -> None:
         self.directory, self.cluster = directory, cluster
@@ -141,14 +141,14 @@ class ReplicaRegion:
         await self.eventually(self.whole, "two replicas in step")
 
     async def whole(self) -> bool:
-        """Both are in step with both route servers, and one of them leads."""
+        """Return whether both controllers are in step with both route servers, and exactly one of them leads."""
         return all([await r.in_step() for r in self.replicas]) and await self.leaders() == 1
 
     async def leaders(self) -> int:
         return sum([await r.leads() for r in self.replicas])
 
     async def leader(self) -> tuple[Replica, Replica]:
-        """The one that leads, and the other."""
+        """Return the leader and the other controller."""
         await self.eventually(self._one_leads, "a leader")
         return (self.a, self.b) if await self.a.leads() else (self.b, self.a)
 
@@ -156,11 +156,11 @@ class ReplicaRegion:
         return await self.leaders() == 1
 
     def rules(self) -> list[Json]:
-        """What the route servers have."""
+        """Return the rule sets of the route servers."""
         return [server.ask("/v1/ruleset") for server in self.servers]
 
     async def agree(self, replica: Replica) -> Json:
-        """Waits until both route servers have the generation that a replica has; gives their rule set."""
+        """Wait until both route servers have the replica's generation; return their rule set."""
 
         async def same() -> bool:
             number = (await replica.ready()).get("generation")
@@ -175,7 +175,7 @@ class ReplicaRegion:
         self._tasks.append(asyncio.create_task(_follow(agent)))
 
     async def eventually(self, check: Callable[[], Awaitable[bool]], what: str, seconds: float = 30) -> float:
-        """How long it took."""
+        """Wait until `check` is true; return the seconds that it took."""
         return await eventually(check, what, seconds)
 
     async def _end(self) -> None:
@@ -199,7 +199,7 @@ def _port(host: str) -> int:
 
 @asynccontextmanager
 async def replica_region(directory: Path, cluster: Cluster) -> AsyncIterator[ReplicaRegion]:
-    """One that runs. The cluster has an empty database for it."""
+    """Yield a running region. The cluster gets an empty database for it."""
     region = ReplicaRegion(directory, cluster)
     async with AsyncExitStack() as stack:
         await region.start(stack)

@@ -1,4 +1,4 @@
-"""A rotation of the encrypted region's certificates, and what must not begin anew meanwhile."""
+"""A rotation of the encrypted region's certificates, and the sessions that must not restart meanwhile."""
 
 import re
 import subprocess
@@ -24,8 +24,8 @@ AUTHORITY = LAB / "controller" / "authority"
 
 @dataclass(frozen=True)
 class Sessions:
-    """What must not begin anew: BGP at the route servers; how often agents have logged that their stream or a tunnel
-    came or went."""
+    """The sessions that must not restart: the BGP sessions at the route servers, and the number of times that agents
+    logged that their stream or a tunnel went up or down."""
 
     bgp: dict[tuple[str, str], str]
     streams: dict[str, int]
@@ -33,7 +33,7 @@ class Sessions:
 
 
 class Rotation:
-    """The region, its authority and what its agents hold."""
+    """The region, its authority and the credentials of its agents."""
 
     def __init__(self, region: Region, rest: Rest) -> None:
         self.region, self.rest = region, rest
@@ -41,7 +41,7 @@ class Rotation:
         self.members = [*hosts(region.topology, region.plan), *self.cloudlets]
 
     def ca(self, *words: str) -> None:
-        """As an operator does it."""
+        """Run a `ca` command as an operator does."""
         subprocess.run([sys.executable, "-m", "controller.main", "ca", *words, str(AUTHORITY)], check=True)
 
     def sessions(self) -> Sessions:
@@ -63,16 +63,17 @@ class Rotation:
         return [(identity / CERTIFICATE).read_text() for identity in self.identities()]
 
     def issued(self) -> bool:
-        """Whether every agent has a certificate of the authority that issues now."""
+        """Return whether every agent has a certificate of the authority that issues now."""
         present = x509.first(BuiltIn.read(AUTHORITY).chain)
         return all(x509.first((identity / CHAIN).read_text()) == present for identity in self.identities())
 
     def trusting(self, number: int) -> bool:
-        """Whether every agent, and with it charon, trusts so many authorities."""
+        """Return whether every agent, and with it charon, trusts this number of authorities."""
         return all(len(credentials.read(identity).authorities) == number for identity in self.identities())
 
     def prove(self) -> None:
-        """Both ends of every tunnel prove their names beside it, with what they have now; all keys are made anew."""
+        """Make both ends of every tunnel authenticate again, beside the tunnel and with their present certificates, and
+        make all keys again."""
         for one, other in sorted(BOTH):
             if one < other:
                 self._prove(one, other)
@@ -86,7 +87,7 @@ class Rotation:
         assert f"{PROOF}{other}[" in said.partition("established")[0], said
 
     def numbers(self) -> dict[tuple[str, str], int]:
-        """By both ends of a tunnel: charon's number of the newest IKE_SA, which is established."""
+        """Return charon's number of the newest established IKE_SA, by both ends of a tunnel."""
         found = {}
         for one, other in BOTH:
             listed = re.findall(rf"weft-{other}: #(\d+), ESTABLISHED", self._ask(one, "--list-sas"))
@@ -95,7 +96,7 @@ class Rotation:
         return found
 
     def _ask(self, cloudlet: str, *words: str) -> str:
-        """swanctl at a cloudlet's charon."""
+        """Run swanctl at a cloudlet's charon; return its output."""
         vici = daemons.vici(next(c for c in self.cloudlets if c.name == cloudlet))
         command = ["swanctl", *words, "--uri", f"unix://{vici}"]
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout

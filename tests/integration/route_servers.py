@@ -1,4 +1,5 @@
-"""Real route servers and a real controller, plain processes on loopback addresses: no lab, no namespaces, no agents."""
+"""Real route servers and a real controller as plain processes on loopback addresses: no lab, no namespaces, no
+agents."""
 
 import json
 import os
@@ -29,7 +30,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 class Daemon:
-    """A process that can be killed and started again as it was."""
+    """A process that can be killed and started again with the same command."""
 
     def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
         self._command, self.environment, self._log = command, environment, log
@@ -79,8 +80,8 @@ class RouteServer(Daemon):
 
 
 class World:
-    """Two route servers, a controller, and `weft` as a shell calls it. `signed`: with agents over TLS, keys of BGP
-    sessions, and route servers at the port of BGP."""
+    """Two route servers, a controller, and `weft` as a shell calls it. With `signed`, agents use TLS, BGP sessions have
+    keys, and the route servers listen at the BGP port."""
 
     def __init__(self, directory: Path, *, authority: bool = False, signed: bool = False) -> None:
         self.socket = directory / "c.sock"
@@ -123,29 +124,29 @@ class World:
         )
 
     def post(self, path: str, body: object = None) -> Any:
-        """What `weft` would ask for, quickly."""
+        """Make a POST request as `weft` would, but without starting a process."""
         with self._http() as http:
             answer = http.post(path, json=body)
         assert answer.is_success, answer.text
         return answer.json()
 
     def get(self, path: str) -> Any:
-        """What `weft` would show, quickly."""
+        """Make a GET request as `weft` would, but without starting a process."""
         with self._http() as http:
             return http.get(path).json()
 
     def route_servers(self) -> list[dict[str, Any]]:
-        """As the controller sees them."""
+        """Return the route servers as the controller sees them."""
         with self._http() as http:
             return list(http.get("/route-servers").json()["items"])
 
     def kill(self) -> None:
-        """Kills the controller, and clears away its socket: httpx leaks what it cannot connect."""
+        """Kill the controller and remove its socket: httpx leaks a connection that it cannot open."""
         self.controller.kill()
         self.socket.unlink()
 
     def in_step(self) -> None:
-        """Waits until the controller answers and both route servers are where it is."""
+        """Wait until the controller answers and both route servers are in step with it."""
 
         def agree() -> bool:
             if not self.socket.exists():
@@ -162,7 +163,7 @@ class World:
             daemon.stop()
 
     def weft(self, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-        """One command; checks its exit code unless that is None."""
+        """Run one `weft` command; check its exit code unless `code` is None."""
         command = [sys.executable, "-c", WEFT, *arguments]
         ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60)
         assert code is None or ended.returncode == code, ended
@@ -181,7 +182,8 @@ class World:
 
 @contextmanager
 def world(directory: Path, *, authority: bool = False) -> Iterator[World]:
-    """Three cloudlets without agents on real addresses, each with a LAN; the first is in the pool blue."""
+    """Yield a world with three cloudlets without agents on real addresses, each with a LAN; the first is in the pool
+    blue."""
     made = World(directory, authority=authority)
     try:
         made.start()

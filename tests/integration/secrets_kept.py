@@ -1,4 +1,5 @@
-"""The secrets of a region in the lab, and where they are told: in logs, and in what processes were called with."""
+"""The secrets of a region in the lab, and the places that could expose them: logs, and the command lines of
+processes."""
 
 import json
 import re
@@ -11,7 +12,7 @@ PASSWORD = re.compile(r"^ *neighbor \S+ password (\S+)$", re.MULTILINE)
 
 
 def secrets() -> dict[str, str]:
-    """Every secret that is in a file of the region, by the file: tokens and credentials, the first line of each private
+    """Return every secret in a file of the region, by the file: tokens and credentials, the first line of each private
     key, and the passwords of FRR's sessions."""
     found = {}
     for path in (*LAB.rglob("*"), *RUN.rglob("frr.conf")):
@@ -32,7 +33,7 @@ def _of(path: Path, text: str) -> list[str]:
 
 
 def told(secrets: dict[str, str]) -> dict[str, str]:
-    """Those that somebody else can read: by the secret's name, where it is."""
+    """Return the exposed secrets: the place where somebody else can read each, by the secret's name."""
     heard = {str(path): path.read_text(errors="replace") for path in LAB.rglob("*.log")}
     for process in Path("/proc").glob("[0-9]*"):
         for what in ("cmdline", "environ"):

@@ -1,4 +1,4 @@
-"""A cloudlet whose access ports are guarded, and frames from them that name any source.
+"""A cloudlet whose access ports are guarded, and frames from these ports with arbitrary source addresses.
 
 `gate` is the cloudlet: `lan1` with two access ports, to `bad` and to `victim`, and a tunnel port to `far`.
 """
@@ -31,7 +31,7 @@ def octets(mac: str) -> bytes:
 
 
 def said(frame: bytes, mac: str = OWN) -> bytes:
-    """The frame as sent by that MAC."""
+    """Return the frame with that MAC as its source."""
     return frame[:6] + octets(mac) + frame[12:]
 
 
@@ -53,7 +53,7 @@ def na(name: str, about: str, source: str = "fe80::aa") -> bytes:
 
 
 class Net:
-    """The namespaces, wired up."""
+    """The connected namespaces."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
         self.gate, self.bad, self.victim, self.far = spaces
@@ -64,7 +64,8 @@ class Net:
             self.gate.run(f"ip link set {port} master lan1")
 
     async def passes(self, source: str, mac: str = OWN, to: str | None = None) -> bool:
-        """Whether an IPv4 and an ARP frame from there reach the victim; both do, or none."""
+        """Return whether an IPv4 and an ARP frame from that source reach the victim; checks that both do, or
+        neither."""
         frames = {"an ip": ip("an ip", source, mac), "an arp": arp("an arp", source, mac, mac)}
         heard = await arriving(self.bad, self.victim, frames)
         assert heard in (set(), set(frames)), heard
@@ -72,7 +73,7 @@ class Net:
 
 
 class Plan:
-    """The controller's side: gives the blocks that are wanted, and knows nobody."""
+    """The controller's side: grants the requested blocks, and knows no devices."""
 
     def __init__(self) -> None:
         self.seconds, self.bound, self.given = 3600, True, 0
@@ -88,7 +89,7 @@ class Plan:
 
 
 class Counting(Nft):
-    """Counts its runs for elements."""
+    """An Nft that counts its runs for elements."""
 
     runs = 0
 
@@ -98,7 +99,7 @@ class Counting(Nft):
 
 
 class Site:
-    """An agent's part of it, started anew as often as you like, over the same disk."""
+    """An agent's guard and leases. They can be started again at any time over the same disk."""
 
     def __init__(self, here: Path, plan: Plan) -> None:
         self.nft, self.woken = Counting(), 0
@@ -117,7 +118,7 @@ class Site:
         return (await self.leases.grant(request)).address
 
     async def leased(self, mac: str) -> str:
-        """The first blocks come with the first exchange."""
+        """Return a new lease; wait until the first exchange has brought the first blocks."""
         async with asyncio.timeout(5):
             while True:
                 try:

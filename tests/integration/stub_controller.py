@@ -31,7 +31,7 @@ def listening_socket(namespace: str, address: tuple[str, int]) -> socket.socket:
 
 
 class StubController:
-    """Test-only: serves the desired states that a test sets, keeps the reports that come."""
+    """A controller for tests only: serves the desired states that a test sets, and keeps the reports."""
 
     def __init__(self) -> None:
         self.reports: dict[str, list[tuple[float, Report]]] = {}
@@ -128,7 +128,7 @@ class StubController:
     async def wait(
         self, cloudlet: str, good: Callable[[Report], bool], seconds: float = 15.0, skip: int = 0
     ) -> tuple[float, Report]:
-        """The first report that is good, after the first `skip` ones, and when it came."""
+        """Return the first report that is good, after the first `skip` ones, and the time at which it came."""
 
         def found() -> list[tuple[float, Report]]:
             return [(t, r) for t, r in self.reports.get(cloudlet, ())[skip:] if good(r)]
@@ -141,7 +141,7 @@ class StubController:
         return found()[0]
 
     async def until(self, true: Callable[[], bool], seconds: float = 15.0) -> None:
-        """Waits for something about reports or requests."""
+        """Wait until a condition on the reports or requests is true."""
         async with asyncio.timeout(seconds), self._changed:
             await self._changed.wait_for(true)
 
@@ -153,7 +153,8 @@ def prefix6(n: int) -> str:
 def desired(
     n: int, remotes: set[int], version: int, ve_ids: dict[int, int] | None = None, ipv6: bool = False, **changes: Any
 ) -> Desired:
-    """Site n with one VPLS endpoint, in a pool with `remotes`. VE IDs are site numbers unless given."""
+    """Return the desired state of site n with one VPLS endpoint, in a pool with `remotes`. VE IDs are site numbers
+    unless given."""
     ve = {i: i for i in range(1, 10)} | (ve_ids or {})
     endpoint = Endpoint(
         name=f"e{n}",

@@ -1,7 +1,7 @@
 """Access rules against real packets, and from an agent's desired state to its kernel.
 
 In the first part `gate` is a cloudlet's bridge with an access port to `near` (10.1.0.2) and a tunnel port to `far`
-(10.2.0.2). What `far` sends goes through the rules. Each frame carries its name, and is looked for at `near`.
+(10.2.0.2). Frames from `far` go through the rules. Each frame carries its name, and the tests look for it at `near`.
 """
 
 import asyncio
@@ -73,17 +73,17 @@ def ip6(name: str, protocol: int, payload: bytes, to: str = "2001:db8:1::2", hop
 
 
 def ports(to: int) -> bytes:
-    """The beginning of TCP or UDP."""
+    """Return the beginning of a TCP or UDP header."""
     return struct.pack("!HHHH", 4000, to, 8, 0)
 
 
 def fragment(protocol: int, payload: bytes, offset: int, more: bool) -> bytes:
-    """A fragment header (RFC 8200, section 4.5) and what follows it; `offset` in eights of octets."""
+    """Return a fragment header (RFC 8200, section 4.5) and the payload behind it; `offset` in units of eight octets."""
     return struct.pack("!BBHI", protocol, 0, offset << 3 | more, 9) + payload
 
 
 def options(protocol: int, payload: bytes) -> bytes:
-    """Destination options that say nothing, in front of something."""
+    """Return destination options without a meaning, in front of a payload."""
     return struct.pack("!BB6B", protocol, 0, 1, 4, 0, 0, 0, 0) + payload
 
 
@@ -97,7 +97,7 @@ def solicitation(name: str, hops: int = 255) -> bytes:
 
 
 class Net:
-    """The namespaces, wired up."""
+    """The connected namespaces."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
         self.gate, self.near, self.far = spaces
@@ -193,8 +193,8 @@ HIDDEN = {
 
 
 async def test_who_hides_its_ports_does_not_pass(net: Net) -> None:
-    """RFC 7112: an IPv6 header chain that goes on in the next fragment. With what does not say ports, nothing is
-    hidden."""
+    """Rules with ports drop an IPv6 header chain that continues in the next fragment (RFC 7112). A rule without ports
+    drops none of these frames, as ports do not matter to it."""
     hidden = {name: frame for name, frame in HIDDEN.items() if name != "first-without-ports"}
     with net.near.packets("eth0"):
         await net.put(FlowSpec(TO6, "2001:db8:9::/64", (), (), (DROP,)))
@@ -238,7 +238,7 @@ async def test_a_mark_is_put_on(net: Net) -> None:
 
 
 async def test_counters_stay_where_rules_do(net: Net) -> None:
-    """Changed and applied anew, in one transaction; what is not wanted any more leaves nothing."""
+    """A changed set of rules is applied in one transaction; rules that are no longer wanted leave nothing behind."""
     await net.put(WEB, DNS)
     assert "ssh" not in await arriving(net.far, net.near, {"ssh": FRAMES["ssh"]})
     web, dns = (lan(spec).specifications[0].name for spec in (WEB, DNS))
@@ -273,7 +273,7 @@ class Cloudlets:
             await self.stub.set(desired(n, {other}, self.version))
 
     async def filter(self, *specs: FlowSpec) -> None:
-        """Of what comes to site 1; returns when its agent says that it is so."""
+        """Filter the traffic to site 1 by these rules; return when its agent reports them."""
         lans = [Filtered(endpoint="e1", filters=filters(*specs))] if specs else []
         await self.stub.filter("c1", Access(version=self.version, lans=lans))
         wanted = {one.nlri for one in filters(*specs)}
@@ -308,7 +308,7 @@ async def cloudlets(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[C
 
 
 async def pings(count: int = 3) -> int:
-    """How many of them the device at site 2 has answered by that at site 1."""
+    """Return the number of pings from site 2's device that site 1's device answers."""
     words = ("ping", "-n", "-c", str(count), "-i", "0.05", "-W", "1", "10.1.0.2")
     text = await asyncio.to_thread(run, *words, namespace="md2", check=False)
     return int(text.partition(" received")[0].rpartition(" ")[2])
@@ -328,7 +328,7 @@ async def test_rules_come_count_and_go(cloudlets: Cloudlets) -> None:
 
 
 async def test_rules_stay_while_agent_and_controller_are_away(cloudlets: Cloudlets) -> None:
-    """And are what they were, with what they had counted, when the agent comes back without the controller."""
+    """When the agent comes back without the controller, the rules and their counters are unchanged."""
     await cloudlets.filter(PING)
     assert await pings() == 0
     await asyncio.to_thread(cloudlets.region.stop, "agent1")
@@ -357,7 +357,7 @@ async def test_rules_stay_while_agent_and_controller_are_away(cloudlets: Cloudle
 
 
 async def test_what_leaves_is_filtered_until_it_has_left(cloudlets: Cloudlets) -> None:
-    """The rules that go with the next desired state come ahead of it: until then those before hold too."""
+    """The rules for the next desired state arrive before it: until it arrives the earlier rules apply too."""
     cloudlets.stub = stub = StubController()
     await stub.start()
     await cloudlets.want()

@@ -1,4 +1,5 @@
-"""A real bridge and gateway beside somebody who makes up MACs and neighbours: how many are kept, and who goes on."""
+"""A real bridge and gateway, and a host that invents MACs and neighbours: how many entries are kept, and which hosts
+still communicate."""
 
 import asyncio
 import socket
@@ -48,7 +49,7 @@ FLOOD = 30_000
 
 
 class Lan:
-    """A bridge with a port for somebody who floods it, one for somebody who does not, and a tunnel."""
+    """A bridge with a port for a host that floods it, one for a host that does not, and a tunnel."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
         self.gate, self.bad, self.good, self.far = spaces
@@ -73,26 +74,26 @@ class Lan:
         return next(one.packets for one in counted if one.reason == reason)
 
     def learned(self, port: str) -> set[str]:
-        """Without the port's own."""
+        """Return the MACs that a port has learned, without the port's own."""
         lines = self.gate.run(f"bridge fdb show br lan1 brport {port}").splitlines()
         return {line.split()[0] for line in lines if "permanent" not in line}
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """A server at the gateway, for both families."""
+        """Run a server at the gateway, for both families, during the block."""
         with self.gate.entered():
             server = socket.create_server(("", PORT), family=socket.AF_INET6, dualstack_ipv6=True)
         with server:
             yield
 
     def neighbours(self) -> int:
-        """Those that are looked for, too."""
+        """Return the number of neighbour entries, including unresolved ones."""
         families = ("-4", "-6")
         return sum(len(self.gate.run(f"ip {family} neigh show nud all dev lan1").splitlines()) for family in families)
 
 
 def attack(space: Namespace, kind: str, number: int) -> None:
-    """So many frames, each about another address."""
+    """Send this number of frames, each about another address."""
     with space.packets("eth0") as raw:
         raw.setblocking(True)
         for n in range(number):
@@ -152,7 +153,7 @@ async def test_a_tunnel_has_a_budget_where_the_bridge_learns_from_it() -> None:
 
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.smoke) for kind in ATTACKS])
 async def test_a_port_has_a_budget_of_neighbours_and_the_gateway_answers_everybody_else(kind: str) -> None:
-    """IPv6 has two entries for one that it looks for: a group is asked."""
+    """IPv6 has two entries for an address that it looks for, as the request goes to a multicast group."""
     enlarge()
     many, burst = 6000, NEIGHBOURS[0].burst
     with lan() as net, net.listening():
@@ -191,7 +192,7 @@ async def test_a_port_asks_the_agent_no_more_than_its_budget_and_others_are_hear
 
 
 class Told:
-    """Takes reports."""
+    """A stub that keeps the reports it receives."""
 
     def __init__(self) -> None:
         self.reports: asyncio.Queue[AccessReport] = asyncio.Queue()

@@ -59,7 +59,7 @@ class Lan:
             gate.run(f"ip link set md{number} master lan1")
 
     def client(self, number: int, mac: str) -> Namespace:
-        """A machine with this address and nothing else."""
+        """Return a machine with this MAC address and without IP addresses."""
         client = self.clients[number]
         client.run("ip addr flush dev eth0")
         client.run("ip link set eth0 down")
@@ -117,7 +117,7 @@ async def test_udhcpc_leases_renews_and_releases(lan: Lan, clients: Callable[...
         before = len(plan.asked)
         client.process.send_signal(signal.SIGUSR1)
         assert (await client.news("renew")).startswith("renew 10.1.0.2/24 ")
-        # Once or more: udhcpc misses an answer that comes before it has closed the socket it asked from.
+        # One or several: udhcpc misses an answer that arrives before it has closed its sending socket.
         renewal = LeaseRequest(
             endpoint="ada",
             mac=PHONE,
@@ -202,7 +202,7 @@ async def test_a_plan_out_of_reach_is_silence_not_refusal(
         assert "nak " not in client.said()
         plan.reachable = True
         client.process.send_signal(signal.SIGUSR1)
-        # As a renewal or, when it gave that up meanwhile, as a new lease.
+        # As a renewal or, if the client has given that up, as a new lease.
         assert "10.1.0.2/24" in await client.news("renew", "bound", times=2)
 
 
@@ -217,11 +217,12 @@ async def test_two_servers_on_one_bridge_are_refused(lan: Lan) -> None:
     await missing.stop()
 
 
-# --- A client of our own, for what the others do not say
+# --- A client of our own, for messages that the others do not send
 
 
 class Talker:
-    """Sends datagrams to the server and hears what comes back, from an address it simply took."""
+    """A client that sends datagrams to the server and receives the answers, from an address that it took without a
+    lease."""
 
     def __init__(self, space: Namespace) -> None:
         space.run("ip addr add 10.1.0.8/24 dev eth0")

@@ -1,7 +1,7 @@
 """FRR as the agent configures it: two PEs, and between them a plain FRR as the route server.
 
-The stand-in route server keeps the PEs' routes apart by their site route targets and, when they share a pool, adds the
-other's (it cannot replace them). No PE is reconfigured for that.
+This route server separates the PEs' routes by their site route targets and, when they share a pool, adds the other PE's
+(it cannot replace them). No PE is reconfigured for that.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ PRIVATE = ["sh", "-c", 'mount --bind "$0" /var/tmp && exec "$@"']
 
 
 class Daemons:
-    """zebra and bgpd in a namespace, with nothing but the defaults."""
+    """zebra and bgpd in a namespace, with default settings."""
 
     def __init__(self, space: Namespace, directory: Path) -> None:
         self._space, self.directory = space, directory
@@ -68,11 +68,11 @@ class Daemons:
         return await ask(self.directory / "bgpd.vty", command)
 
     async def release(self) -> int:
-        """FRR's major version."""
+        """Return FRR's major version."""
         return int((await self.show("show version")).removeprefix("FRRouting ").split(".")[0])
 
     async def peers(self) -> dict[str, dict[str, int]]:
-        """bgpd's figures about its EVPN peers, by address."""
+        """Return bgpd's figures about its EVPN peers, by address."""
         summary = json.loads(await self.show("show bgp l2vpn evpn summary json"))
         return dict(summary.get("peers", {}))
 
@@ -110,7 +110,8 @@ def desired(vtep: str, *endpoints: Endpoint, speakers: tuple[str, ...] = (SERVER
 
 
 class Pe:
-    """A cloudlet's host: a VTEP address on lo, a way to the others by default route only, one LAN with one machine."""
+    """A cloudlet's host: a VTEP address on lo, a default route as the only path to the others, one LAN with one
+    machine."""
 
     def __init__(self, number: int, host: Namespace, machine: Namespace, wan: Namespace, run: Path) -> None:
         self.vtep, self.host, self.machine = f"10.99.0.{number}", host, machine
@@ -129,7 +130,7 @@ class Pe:
         self.daemons.start("zebra", "bgpd")
 
     def lan(self, number: int) -> None:
-        """A bridge and its VXLAN device."""
+        """Create a bridge and its VXLAN device."""
         bridge, vxlan = f"lan{number}", f"vx{number}"
         self.host.run(f"ip link add {bridge} type bridge")
         self.host.run(f"ip link set {bridge} up")
@@ -158,7 +159,7 @@ class Region:
         self.server.start("zebra", "bgpd")
 
     async def serve(self) -> None:
-        """The route server: reflects everything to everybody."""
+        """Start the route server, which reflects all routes to all PEs."""
         lines = ["router bgp 65000", f"bgp router-id {SERVER}", "no bgp default ipv4-unicast"]
         lines += ["bgp route-reflector allow-outbound-policy"]
         for pe in self.pes:
@@ -170,12 +171,12 @@ class Region:
         await ask(self.server.directory / "bgpd.vty", "configure terminal", *lines)
 
     async def sign(self, pe: Pe, key: str | None) -> None:
-        """The route server's end of a session is signed (TCP-MD5), or not."""
+        """Sign the route server's end of a session (TCP-MD5), or stop signing it."""
         word = f"neighbor {pe.vtep} password {key}" if key else f"no neighbor {pe.vtep} password"
         await ask(self.server.directory / "bgpd.vty", "configure terminal", "router bgp 65000", word)
 
     async def pool(self, joined: bool) -> None:
-        """Puts both sites into one pool, or takes them out of it."""
+        """Put both sites into one pool, or take them out of it."""
         lines = []
         for number, pe in enumerate(self.pes, 1):
             lines += [f"route-map to-{number} permit 10", f"set extcommunity rt 65000:{number}", "exit"]

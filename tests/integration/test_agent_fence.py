@@ -1,4 +1,4 @@
-"""The fences against real frames: each thing that must not cross is shown to cross once its rule is taken out.
+"""The fences against real frames: each frame that must not cross does cross once its rule is removed.
 
 The shared member is `gate`: `lan1` has an access port and two tunnels (`pw1.2`, `pw1.3`, isolated as pseudowires are),
 `lan2` is another LAN of the same cloudlet, `up0` leads out. `far2` and `far3` are devices of two other cloudlets.
@@ -30,14 +30,14 @@ RULES = ruleset([Fence("lan1", "pw1.*", "10.1.0.0/24"), Fence("lan2", "pw2.*", "
 
 @dataclass(frozen=True)
 class Place:
-    """A device in a namespace, where frames are sent or seen."""
+    """A device in a namespace, at which frames are sent or seen."""
 
     space: Namespace
     device: str = "eth0"
 
 
 class Net:
-    """The namespaces, wired up."""
+    """The connected namespaces."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
         self.gate, self.near, self.far2, self.far3, self.near2, self.out = spaces
@@ -81,8 +81,8 @@ class Net:
             return {f"{d.bridge}.{d.reason}": d.packets for d in await self.nft.counters(TABLE)}
 
     async def seen(self, rules: str, sender: Place, frames: dict[str, bytes], at: Place, expect: set[str]) -> set[str]:
-        """The names of those frames that arrive, under these rules. A frame carries its name. Waits long for what is
-        expected, and then shortly for what is not."""
+        """Return the names of the frames that arrive under these rules. A frame carries its name. Waits long for the
+        expected frames, and then shortly for any others."""
         await self.fence(rules)
         with at.space.packets(at.device) as ear, sender.space.packets(sender.device) as mouth:
             for frame in frames.values():
@@ -132,7 +132,7 @@ async def test_dhcp_and_nd_stay_at_home(net: Net, way: str) -> None:
 
 @pytest.mark.parametrize("way", ["forwarded in", "into the gateway", "out of the gateway"])
 async def test_no_other_header_hides_what_a_frame_is(net: Net, way: str) -> None:
-    """Whatever the fence drops, and whatever it lets through, in every other form than Ethernet II."""
+    """The fence treats a frame in the same way behind every header other than Ethernet II."""
     end, (sender, device), (receiver, ear) = WAYS[way]
     for wrapping, wrapped in WRAPPINGS.items():
         frames = {name: wrapped(frame) for name, frame in ALL.items()}
@@ -284,7 +284,7 @@ def _receives(service: socket.socket) -> bool:
 
 
 class Plan:
-    """Gives everybody 10.1.0.6."""
+    """A plan that gives 10.1.0.6 to every client."""
 
     async def grant(self, request: LeaseRequest) -> LeaseGrant:
         return LeaseGrant(
@@ -339,7 +339,7 @@ async def test_unchanged_rules_start_no_process_and_keep_the_counters(net: Net) 
 
 @pytest.mark.smoke
 async def test_elements_come_and_go_beside_the_fences(net: Net) -> None:
-    """A set of another table; the fences are as they were left, and are not put in again for it."""
+    """The elements are in a set of another table; the fences stay as they are, and are not loaded again."""
     await net.fence(RULES)
     before = await net.dropped()
     with net.gate.entered():

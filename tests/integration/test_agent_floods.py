@@ -1,4 +1,5 @@
-"""A tunnel's real forwarding database, in which others' MACs come and go: what is there all along is read each time."""
+"""A tunnel's real forwarding database, in which MACs of remotes come and go: each read returns every entry that
+stays."""
 
 import asyncio
 from collections.abc import Iterator

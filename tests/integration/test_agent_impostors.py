@@ -1,4 +1,4 @@
-"""Attacks from a LAN's own ports and from the underlay: each gets through once its rule is taken out.
+"""Attacks from a LAN's own ports and from the underlay: each succeeds once its rule is removed.
 
 `gate` is a cloudlet: `lan1` with two access ports, to `bad` and to `victim`, and a tunnel port to `far`. `up0` leads to
 the underlay, where `peer` shares a pool with it, and `stranger` does not.
@@ -86,7 +86,7 @@ FRAMES = HARMLESS | {name: frame for frames in ATTACKS.values() for name, frame 
 
 
 class Net:
-    """The namespaces, wired up."""
+    """The connected namespaces."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
         self.gate, self.bad, self.victim, self.far, self.core, self.peer, self.stranger = spaces
@@ -133,7 +133,7 @@ async def test_nobody_on_the_lan_is_a_server_or_a_router(net: Net) -> None:
 
 
 async def test_no_other_header_hides_an_impostor(net: Net) -> None:
-    """Nor the gateway's own address from the guard of sources, which looks at the same frames after this."""
+    """The same holds for frames with the gateway's own address, which the guard of sources examines afterwards."""
     await net.put(RULES)
     for wrapping, wrapped in WRAPPINGS.items():
         frames = {name: wrapped(frame) for name, frame in FRAMES.items()}
@@ -148,7 +148,7 @@ async def test_no_other_header_hides_an_impostor(net: Net) -> None:
 
 
 async def test_arp_of_another_hardware_type_is_arp(net: Net) -> None:
-    """Linux takes hardware type 6 (IEEE 802) for Ethernet's as well."""
+    """Linux accepts hardware type 6 (IEEE 802) as Ethernet too."""
     frame = arp("type-6", GATEWAY)
     frames = {"type-6": frame[:14] + b"\0\x06" + frame[16:]}
     await net.put(RULES)
@@ -156,7 +156,7 @@ async def test_arp_of_another_hardware_type_is_arp(net: Net) -> None:
 
 
 async def test_spanning_trees_stay_at_home(net: Net) -> None:
-    """Switches at two ports of one LAN find their loop; those of another LAN are no business of theirs."""
+    """Switches at two ports of one LAN find their loop; their frames do not reach other LANs."""
     await net.put(RULES)
     frames = {"bpdu": BPDU + label("bpdu")}
     assert await arriving(net.bad, net.victim, frames) == {"bpdu"}
@@ -170,8 +170,8 @@ async def test_nothing_of_it_crosses_the_pool(net: Net) -> None:
 
 
 class Vteps:
-    """Two real VXLAN devices of `gate`'s: `pw1.2`'s VNI is for `peer`, and 8195, on another LAN, for somebody else.
-    `reaches` tells whether a frame in VXLAN with that VNI comes to the device behind."""
+    """Two real VXLAN devices of `gate`: `pw1.2`'s VNI is for `peer`, and VNI 8195, of another LAN, is for another peer.
+    `reaches` tells whether a VXLAN frame with that VNI comes out of its device."""
 
     def __init__(self, net: Net, underlay: str, peer: str) -> None:
         self._net, self.underlay, self.peer = net, underlay, peer
@@ -214,7 +214,7 @@ def underlay(vtep: str, *tunnels: tuple[str, int]) -> str:
 
 
 async def test_vxlan_comes_from_whom_a_pool_is_shared_with(net: Net, vteps: Vteps) -> None:
-    """A whole frame for the LAN, injected by somebody on the underlay; without IPsec."""
+    """A host on the underlay injects a whole frame for the LAN; there is no IPsec."""
     rules = underlay(vteps.underlay, (vteps.peer, 4098))
     await net.put(rules)
     assert await vteps.reaches(net.peer, 4098)
@@ -230,7 +230,7 @@ async def test_vxlan_comes_from_whom_a_pool_is_shared_with(net: Net, vteps: Vtep
 
 @pytest.mark.smoke
 async def test_a_peer_has_no_way_into_the_tunnel_of_another_pair(net: Net, vteps: Vteps) -> None:
-    """The kernel would take it: it looks a frame's device up by the VNI alone."""
+    """The kernel would accept the frame, as it chooses the VXLAN device by the VNI alone."""
     another = vteps.peer.removesuffix("2") + "9"
     rules = underlay(vteps.underlay, (vteps.peer, 4098), (another, 8195))
     await net.put(rules)
@@ -242,7 +242,7 @@ async def test_a_peer_has_no_way_into_the_tunnel_of_another_pair(net: Net, vteps
 
 
 async def test_vxlan_comes_to_no_other_address_of_the_host(net: Net, vteps: Vteps) -> None:
-    """A device sends it to its gateway: the kernel takes VXLAN at every address that it has."""
+    """A device sends VXLAN to its gateway: the kernel accepts VXLAN at each of its addresses."""
     gateway, net_bits = ("2001:db8:1::1", 64) if ":" in vteps.underlay else ("10.1.0.1", 24)
     for space, device, last in ((net.gate, "lan1", "1"), (net.bad, "eth0", "66")):
         space.run(f"sysctl -qw net.ipv6.conf.{device}.disable_ipv6=0")
@@ -261,7 +261,8 @@ async def test_vxlan_comes_to_no_other_address_of_the_host(net: Net, vteps: Vtep
 
 
 async def test_where_machines_arrive_is_for_whom_a_pool_is_shared_with(net: Net) -> None:
-    """A hypervisor that waits asks nobody who writes to its disk. What was begun from here goes on at such a port."""
+    """A hypervisor that waits for a machine accepts any sender, so the rules admit only peers. Connections that this
+    host itself opened may use such a port."""
 
     def reaches(sender: Namespace, at: Namespace, address: str, port: int, source: int = 0) -> bool:
         with at.entered():

@@ -1,7 +1,7 @@
-"""IPsec between two sites, with real charons: what goes is encrypted, and what cannot be encrypted does not go.
+"""IPsec between two sites, with real charons: traffic is encrypted, and traffic that cannot be encrypted is not sent.
 
-The underlay would take VXLAN in the clear at any time. Where something keeps it from that, the same is done once more
-without, to see it leave.
+The underlay would carry VXLAN in the clear at any time. Each test of a rule that prevents this runs once more without
+the rule, to see the traffic leave.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ async def joined(two: Sites) -> None:
 
 @pytest.fixture(params=[True, False], ids=["trap", "no-trap"])
 def trap(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether connections are traps, as they are but for here."""
+    """Whether connections are traps, as they always are outside of these tests."""
 
     def without(intent: TunnelIntent) -> dict[str, Connection]:
         return {name: _without_trap(connection) for name, connection in connections(intent).items()}
@@ -54,7 +54,7 @@ def _without_trap(connection: Connection) -> Mapping[str, Any]:
 
 
 def proved(site: Site, peer: str) -> int:
-    """How often the peer has proved its name beside the tunnel."""
+    """Return how often the peer has authenticated beside the tunnel."""
     return site.log().count(f"authentication of 'CN={peer}' with")
 
 
@@ -125,8 +125,8 @@ async def test_who_cannot_prove_it_any_more_loses_the_tunnel(tmp_path: Path, mon
 
 @pytest.mark.parametrize("meanwhile", ["", "--rekey --ike weft-c1"], ids=["still", "new-keys"])
 async def test_a_revoked_cloudlet_loses_its_tunnel(tmp_path: Path, meanwhile: str) -> None:
-    """Within the seconds that it has to prove its name in, and gets no other until it has another certificate. That it
-    makes new keys again and again proves nothing."""
+    """A revoked cloudlet loses its tunnel within the time limit for a new authentication, and gets no other until it
+    has a new certificate. Rekeys do not count as authentication."""
     async with sites(tmp_path) as two:
         await joined(two)
 
@@ -148,7 +148,7 @@ async def test_a_revoked_cloudlet_loses_its_tunnel(tmp_path: Path, meanwhile: st
 
 
 async def test_a_revoked_cloudlet_that_keeps_silent_loses_it_as_well(tmp_path: Path) -> None:
-    """It is not waited for until it is taken for dead."""
+    """The tunnel goes within the same limit, before dead peer detection would end it."""
     async with sites(tmp_path) as two:
         await joined(two)
         two.two.pause()
@@ -159,7 +159,7 @@ async def test_a_revoked_cloudlet_that_keeps_silent_loses_it_as_well(tmp_path: P
 
 
 async def test_others_prove_their_names_and_go_on(tmp_path: Path) -> None:
-    """When somebody else's certificate is revoked; both hear of it. Nothing is lost."""
+    """Both sites hear that a third cloudlet's certificate is revoked, and authenticate again. No packet is lost."""
     async with sites(tmp_path) as two:
         two.authority.issue("c9", tmp_path / "c9")
         await joined(two)
@@ -179,7 +179,7 @@ async def test_others_prove_their_names_and_go_on(tmp_path: Path) -> None:
 async def test_a_peer_of_an_earlier_release_proves_its_name_in_its_own_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It refuses proofs beside the tunnel, and gets another tunnel in the place of the first."""
+    """It refuses to authenticate beside the tunnel, so a new tunnel replaces the first."""
 
     def earlier(intent: TunnelIntent) -> dict[str, Connection]:
         return proofs(intent) if intent.cloudlet == "c1" else {}
@@ -218,7 +218,7 @@ async def test_set_up_traffic_and_leaving(tmp_path: Path, guard: str) -> None:
 
 
 async def test_a_trap_holds_before_there_is_a_tunnel(tmp_path: Path, trap: bool) -> None:
-    """Without the guard, and with nobody at the other end."""
+    """The guard is off, and nobody answers at the other end."""
     async with sites(tmp_path, OPEN) as two:
         two.two.kill()
         two.one.want("c2")
@@ -231,7 +231,7 @@ async def test_a_trap_holds_before_there_is_a_tunnel(tmp_path: Path, trap: bool)
 
 @pytest.mark.parametrize("guard", [GUARD, OPEN], ids=["guard", "no-guard"])
 async def test_a_killed_charon(tmp_path: Path, guard: str) -> None:
-    """It has its connections again within seconds of its return, and the guard holds meanwhile."""
+    """charon has its connections again within seconds of its return, and the guard holds meanwhile."""
     async with sites(tmp_path, guard) as two:
         await joined(two)
         for site in (two.one, two.two):
@@ -247,7 +247,7 @@ async def test_a_killed_charon(tmp_path: Path, guard: str) -> None:
 
 
 async def test_a_dead_peer_is_known_in_twelve_seconds(tmp_path: Path, trap: bool) -> None:
-    """Without the guard: the trap keeps the way closed when the tunnel has gone. The peer's charon is silent."""
+    """The guard is off: the trap drops traffic after the tunnel has gone. The peer's charon is silent."""
     async with sites(tmp_path, OPEN) as two:
         await joined(two)
         with two.wire(f"{PLAIN} and src host {two.one.vtep}") as plain, two.chatter():
@@ -273,7 +273,7 @@ async def test_vxlan_from_outside_does_not_get_in(tmp_path: Path, guard: str) ->
 
 @pytest.mark.parametrize("protected", [True, False], ids=["protected", "open"])
 async def test_bgp_goes_through_the_tunnel_alone(tmp_path: Path, protected: bool) -> None:
-    """Neither end sends it in the clear, nor takes it that way."""
+    """Neither end sends BGP in the clear or accepts it in the clear."""
     async with sites(tmp_path) as two:
 
         async def shut(site: Site) -> None:
@@ -314,7 +314,7 @@ async def test_bgp_goes_through_the_tunnel_alone(tmp_path: Path, protected: bool
 
 
 async def test_new_keys_under_traffic(tmp_path: Path) -> None:
-    """0 of more than 1,500 pings are lost, and none in the clear."""
+    """None of more than 1,500 pings is lost, and none is in the clear."""
     async with sites(tmp_path) as two:
         await joined(two)
         before = two.one.keys()

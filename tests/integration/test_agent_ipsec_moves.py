@@ -1,5 +1,5 @@
-"""What a move is made of, TCP from VTEP to VTEP, with real charons: it goes through the tunnel or waits for it,
-whatever happens in the middle. Each is done once more without the rule, to see it leave."""
+"""The traffic of a move, TCP from VTEP to VTEP, with real charons: it uses the tunnel or waits for it, whatever fails
+meanwhile. Each test runs once more without the rule, to see the traffic leave in the clear."""
 
 import asyncio
 import socket
@@ -18,9 +18,9 @@ reason = ipsec_site.usable()
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
 
 PORT = 49152
-"""Where a machine arrives."""
+"""The port at which a machine arrives."""
 
-# Bytes until nobody takes them, at a pace at which some are on their way at any time.
+# Sends bytes until nobody accepts them, at a rate at which some are always on their way.
 SEND = f"""
 import socket, sys, time
 link = socket.create_connection((sys.argv[1], {PORT}))
@@ -39,32 +39,33 @@ both = pytest.mark.parametrize("guarded", [True, False], ids=["guarded", "open"]
 
 
 async def keep(two: Sites, *, guarded: bool, shared: bool = True) -> None:
-    """The guard of two cloudlets that share a pool, or no longer do; or one that knows of no peers."""
+    """Load the guard of two cloudlets that share a pool, or no longer share one; `guarded` is false for a guard without
+    peers."""
     for site in (two.one, two.two):
         other = two.two if site is two.one else two.one
         await site.guard(guard(peers=[other.vtep] if guarded and shared else []))
 
 
 class Stream:
-    """From one site to the other."""
+    """A TCP stream from one site to the other."""
 
     def __init__(self, directory: Path) -> None:
         self._taken = directory / "taken"
 
     @property
     def taken(self) -> int:
-        """Bytes that have arrived."""
+        """The number of bytes that have arrived."""
         return sum(map(int, self._taken.read_text().split()))
 
     async def flows(self, seconds: float = 15.0) -> None:
-        """Waits until more has arrived than was on its way."""
+        """Wait until more bytes have arrived than were under way."""
         before = self.taken
         await eventually("it goes on", lambda: self.taken > before + (2 << 20), seconds)
 
 
 @asynccontextmanager
 async def streaming(two: Sites, directory: Path) -> AsyncIterator[Stream]:
-    """It is under way, by the tunnel that there is."""
+    """Run a stream through the tunnel during the block."""
     two.one.want("c2")
     two.two.want("c1")
     await two.both_up()
@@ -83,7 +84,8 @@ async def streaming(two: Sites, directory: Path) -> AsyncIterator[Stream]:
 
 @both
 async def test_a_charon_that_is_killed_in_mid_stream(tmp_path: Path, guarded: bool) -> None:
-    """The source's. Not one segment goes by the wire, and the connection goes on when charon is back."""
+    """The source's charon is killed. No segment is sent in the clear, and the connection continues when charon is
+    back."""
     async with sites(tmp_path) as two:
         await keep(two, guarded=guarded)
         with two.wire("tcp") as plain:
@@ -99,7 +101,7 @@ async def test_a_charon_that_is_killed_in_mid_stream(tmp_path: Path, guarded: bo
 
 @both
 async def test_a_pool_that_is_left_in_mid_stream(tmp_path: Path, guarded: bool) -> None:
-    """The tunnel goes with the pool; what was on its way does not find another."""
+    """The tunnel goes with the pool; the stream's data finds no other path."""
     async with sites(tmp_path) as two:
         await keep(two, guarded=guarded)
         with two.wire("tcp") as plain:
@@ -114,7 +116,7 @@ async def test_a_pool_that_is_left_in_mid_stream(tmp_path: Path, guarded: bool) 
 
 
 async def test_neither_end_begins_or_takes_a_connection_in_the_clear(tmp_path: Path) -> None:
-    """With who shares a pool; whom it is not shared with, and never was, is no business of the guard's."""
+    """The guard covers cloudlets that share a pool. It does not concern hosts that have never shared one."""
     async with sites(tmp_path) as two:
 
         async def connects(source: str = "") -> bool:

@@ -1,5 +1,5 @@
-"""Three cloudlets whose agents encrypt: real agents, gobgpd, charons. The controller is a stub (agent_region), but for
-the certificates, which are made as the controller makes them."""
+"""Three cloudlets whose agents encrypt: real agents, gobgpd, charons. The controller is a stub (agent_region), but
+certificates are made as the controller makes them."""
 
 import asyncio
 import signal
@@ -29,7 +29,7 @@ ALL = {1, 2, 3}
 
 
 class Cloudlets:
-    """The region and its stub; every test starts with all in one pool."""
+    """The region and its stub; every test starts with all cloudlets in one pool."""
 
     def __init__(self, directory: Path) -> None:
         self.region, self.stub, self.version = Region(directory, 3), StubController(), 0
@@ -48,7 +48,7 @@ class Cloudlets:
         self.region.start_agent(n, f'[ipsec]\nvici = "{self.directory(n)}/charon.vici"\n')
 
     async def want(self, pool: set[int]) -> None:
-        """Joins the pool, and waits until all say that they are as they should be."""
+        """Put these cloudlets into the pool, and wait until all agents report the desired state."""
         self.version += 1
         await asyncio.to_thread(self.region.rules, self.version, {f"e{n}" for n in pool})
         for n in ALL:
@@ -65,7 +65,7 @@ class Cloudlets:
         await self.stub.wait(f"c{n}", good, 20, skip)
 
     def peers(self, n: int) -> set[str]:
-        """To whom a cloudlet has an SA that carries traffic."""
+        """Return the cloudlets to which a cloudlet has an SA that carries traffic."""
         text = run("swanctl", "--list-sas", "--uri", f"unix://{self.directory(n)}/charon.vici", check=False)
         return {
             m for m in (f"c{k}" for k in ALL) if f"weft-{m}:" in text and "INSTALLED" in text.split(f"weft-{m}:")[1]
@@ -77,7 +77,7 @@ class Cloudlets:
 
     @contextmanager
     def plain(self) -> Iterator[list[str]]:
-        """What passes the core in the clear meanwhile."""
+        """Capture clear-text traffic in the core during the block."""
         log = self.region.directory / "tcpdump"
         argv = [
             "ip",
@@ -146,7 +146,7 @@ async def test_who_leaves_has_no_tunnels(cloudlets: Cloudlets) -> None:
         await cloudlets.connected({2, 3})
         await eventually("c1 has none", lambda: cloudlets.peers(1) == set())
         assert not reaches(1, 2) and reaches(2, 3)
-        await cloudlets.want(ALL)  # in force once frames can go
+        await cloudlets.want(ALL)  # returns only when frames can pass
         assert cloudlets.peers(1) == {"c2", "c3"} and cloudlets.peers(2) == {"c1", "c3"}
         assert reaches(1, 2)
     assert plain == []

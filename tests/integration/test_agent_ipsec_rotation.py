@@ -1,4 +1,4 @@
-"""IPsec between two sites while the authority that they trust is another by and by: real charons."""
+"""IPsec between two sites while a new authority replaces the trusted one step by step: real charons."""
 
 import asyncio
 from pathlib import Path
@@ -15,21 +15,21 @@ pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=rea
 
 
 def trust(two: Sites, *authorities: Authority) -> None:
-    """Both sites are told whom to trust."""
+    """Tell both sites which authorities to trust."""
     for site in (two.one, two.two):
         (site.identity / AUTHORITIES).write_text("".join(authority.chain for authority in authorities))
         site.tunnels.look()
 
 
 async def taken(site: Site) -> None:
-    """charon has been given what the files say, once more."""
+    """Wait until charon has read the files once more."""
     before = site.log().count("private key")
     site.tunnels.look()
     await eventually("given to charon", lambda: site.log().count("private key") > before, 15)
 
 
 async def proved(site: Site) -> None:
-    """Its peer proves its name again, and it its own."""
+    """Make the site and its peer authenticate again."""
     await eventually("no proof of before", lambda: PROOF not in site.ask("--list-sas"))
     assert f"{PROOF}{site.other}[" in site.ask(f"--initiate --ike {PROOF}{site.other}").partition("established")[0]
     await asyncio.sleep(1)

@@ -64,7 +64,8 @@ class Net:
             gate.run(f"ip link set md{number} master lan1")
 
     def machine(self, number: int, mac: str) -> Namespace:
-        """A host with this MAC that has heard nothing yet: only its link-local address is there, and usable."""
+        """Return a host with this MAC that has received nothing yet: it has only its link-local address, which is
+        usable."""
         machine = self.machines[number]
         machine.run("ip link set eth0 down")
         machine.run("sysctl -qw net.ipv6.conf.eth0.disable_ipv6=1")
@@ -108,7 +109,8 @@ def started() -> Iterator[Clients]:
 
 @pytest.fixture
 def clients(started: Clients) -> Callable[..., Client]:
-    """Starts a dhclient; `family` is `-4` or `-6`. Those of one `name` share leases and DUID."""
+    """Return a function that starts a dhclient; `family` is `-4` or `-6`. Clients of one `name` share leases and
+    DUID."""
 
     def start(family: str, space: Namespace, name: str, *options: str) -> Client:
         leases = started.folder / f"{name}{family}.leases"
@@ -174,11 +176,11 @@ async def test_the_kernel_takes_the_router_and_makes_no_address_up(net: Net) -> 
         assert " 1 received" in phone.run("ping -c 1 -W 1 -M do -s 1352 2001:db8:1::1"), "1400 bytes"
 
 
-# --- A client of our own, for what the others do not say
+# --- A client of our own, for messages that the others do not send
 
 
 class Talker:
-    """Sends messages and whole packets from a machine, and hears what comes back."""
+    """A machine that sends messages and whole packets, and receives the answers."""
 
     def __init__(self, machine: Namespace, mac: str, identity: bytes = b"\0\4" + bytes(16)) -> None:
         self.machine, self.identity = machine, identity

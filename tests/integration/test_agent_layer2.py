@@ -1,5 +1,5 @@
-"""A foreign PE's layer-2 information (RFC 4761, section 3.2.4): two VPLS cloudlets with real agents and gobgpd. One's
-gobgpd announces what no agent of ours would."""
+"""A foreign PE's layer-2 information (RFC 4761, section 3.2.4): two VPLS cloudlets with real agents and gobgpd. One
+gobgpd announces values that no agent of Weft's would."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ pytestmark = [
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def region(tmp_path: Path) -> AsyncIterator[tuple[Region, StubController]]:
-    """Two cloudlets in a pool, and what stands in for their controller."""
+    """Yield two cloudlets in a pool, and the stub of their controller."""
     made, stub = Region(tmp_path, 2), StubController()
     try:
         await stub.start()
@@ -49,7 +49,7 @@ def found(report: Report) -> dict[str, tuple[str, str]]:
 
 
 async def announce(api: str, announcement: Announcement) -> None:
-    """In place of the route of the same block that the speaker has."""
+    """Replace the speaker's route of the same block."""
     route = path(announcement)
     async with grpc.aio.insecure_channel(api) as channel:
         await GoBgpServiceStub(channel).AddPath(gobgp.AddPathRequest(table_type=gobgp.TABLE_TYPE_GLOBAL, path=route))

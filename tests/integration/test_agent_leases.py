@@ -65,14 +65,14 @@ exit 0
 
 
 def written(script: Path, text: str) -> Path:
-    """A script that can be run."""
+    """Write an executable script; return its path."""
     script.write_text(text)
     script.chmod(0o755)
     return script
 
 
 class Site:
-    """A controller over SQLite on a unix socket, which reaches into namespaces, and an agent on a LAN."""
+    """A controller over SQLite on a unix socket, which works across namespaces, and an agent on a LAN."""
 
     def __init__(self, here: Path, gate: Namespace, machines: list[Namespace]) -> None:
         self.here, self.gate, self.machines = here, gate, machines
@@ -128,7 +128,7 @@ class Site:
             return None
 
     def table(self) -> dict[str, str]:
-        """The controller's leases: address to MAC."""
+        """Return the controller's leases: address to MAC."""
         found = self.get("/leases")
         return {lease["address"]: lease["mac"] for lease in found["items"]} if found else {}
 
@@ -146,7 +146,7 @@ class Site:
         await self.start_agent()
 
     def client(self, number: int, mac: str) -> Client:
-        """udhcpc on a machine, which then has this address and nothing else."""
+        """Start udhcpc on a machine with this MAC and no addresses."""
         machine = self.machines[number]
         machine.run("ip addr flush dev eth0")
         machine.run("ip link set eth0 down")
@@ -158,7 +158,7 @@ class Site:
         return self.clients[-1]
 
     def client6(self, number: int, mac: str) -> Client:
-        """dhclient -6 on a machine, which knows nothing but its link-local address."""
+        """Start dhclient -6 on a machine with only its link-local address."""
         machine = self.machines[number]
         machine.run("ip link set eth0 down")
         machine.run("sysctl -qw net.ipv6.conf.eth0.disable_ipv6=0 net.ipv6.conf.eth0.accept_dad=0")
@@ -172,12 +172,12 @@ class Site:
         return self.clients[-1]
 
     async def bound6(self, number: int, mac: str) -> str:
-        """As `bound`, over DHCPv6."""
+        """Return the address that a new client gets over DHCPv6."""
         client = self.client6(number, mac)
         return (await client.news("BOUND6")).split()[1]
 
     async def bound(self, number: int, mac: str) -> str:
-        """The address that a new client gets."""
+        """Return the address that a new client gets."""
         client = self.client(number, mac)
         return (await client.news("bound")).split()[1]
 

@@ -1,4 +1,4 @@
-"""A real bridge's forwarding database: what the agent missed of it, it asks for."""
+"""A real bridge's forwarding database: the agent queries it when it has missed notifications."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ NEWCOMER, MADE_UP = "02:00:5e:00:00:01", "02:bd:00:00:00:00"
 
 
 class Lan:
-    """A bridge with a port for somebody who floods it, and one for somebody who does not."""
+    """A bridge with a port for a host that floods it, and one for a host that does not."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
         self.gate, self.bad, self.good = spaces
@@ -28,7 +28,7 @@ class Lan:
             self.gate.run(f"ip link set {port} master lan1")
 
     def flood(self) -> None:
-        """Far more MACs in a row than a socket has room for, and then the newcomer's."""
+        """Send far more MACs in a row than a socket's buffer holds, and then the newcomer's MAC."""
         speak(self.bad, *(f"02:bd:00:00:{n >> 8:02x}:{n & 255:02x}" for n in range(5000)))
         speak(self.good, NEWCOMER)
         wait_for("the newcomer is on the bridge", lambda: NEWCOMER in self.gate.run("bridge fdb show br lan1"))

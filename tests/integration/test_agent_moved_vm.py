@@ -28,12 +28,12 @@ ALL_NODES = IPv6Address("ff02::1")
 
 
 class Moving(Pool):
-    """The pool, and the machine, which is at `at`."""
+    """The pool, and the machine, which is at cloudlet `at`."""
 
     at = 1
 
     def make(self) -> None:
-        """The machine, at cloudlet 1."""
+        """Create the machine at cloudlet 1."""
         self.region._namespace("vm")
         run(
             "ip",
@@ -59,14 +59,14 @@ class Moving(Pool):
         run("ip", "-n", f"{PREFIX}pe{self.at}", "link", "set", PORT, "master", "lan1", "up")
 
     def move(self, to: int) -> None:
-        """Nobody there has heard of it yet."""
+        """Move the machine without an announcement at the new place."""
         if to != self.at:
             run("ip", "-n", f"{PREFIX}pe{self.at}", "link", "set", PORT, "down", "netns", f"{PREFIX}pe{to}")
             self.at = to
             self.plug()
 
     def announce(self) -> None:
-        """Gratuitous ARP, and an unsolicited neighbour advertisement."""
+        """Send a gratuitous ARP and an unsolicited neighbour advertisement."""
         with inside(
             "vm", lambda s: s.bind(("eth0", 0)), lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         ) as mouth:
@@ -103,7 +103,7 @@ async def pool(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Moving
 
 
 def ping(where: str, target: str, seconds: float) -> bool:
-    """Whether it answers within that time."""
+    """Return whether the target answers within that time."""
     deadline = time.monotonic() + seconds
     while True:
         if " 1 received" in run("ping", "-n", "-c", "1", "-W", "0.2", target, namespace=where, check=False):
@@ -113,7 +113,7 @@ def ping(where: str, target: str, seconds: float) -> bool:
 
 
 def unreached(seconds: float, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those of the pairs, who asks whom, that get no answer."""
+    """Return the pairs (source, target) whose ping gets no answer."""
     return [(where, target) for where, target in pairs if not ping(where, target, seconds)]
 
 
@@ -127,17 +127,18 @@ def from_it(members: set[int], prefix: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("to", [2, 3, 1])
 async def test_its_old_address_is_reached_by_everybody_in_the_pool(pool: Moving, to: int) -> None:
-    """Members' devices and gateways, its old gateway, and the device beside it, which is what counts most."""
+    """Members' devices and gateways reach it, its old gateway does, and so does the most important host: the device
+    beside it."""
     await pool.join(ALL)
     pool.move(to)
     pool.announce()
     assert unreached(1.0, [*to_it(ALL, OLD), *from_it(ALL, "10.{}.0.")]) == []
-    # Its route over its old router went with the link here, and the new router's advertisement is on its way.
+    # It lost the route over its old router with the link, and the new router's advertisement is on its way.
     assert unreached(10.0, [*from_it(ALL, "2001:db8:{}::"), *to_it(ALL, OLD6)]) == []
 
 
 async def test_who_does_not_share_a_pool_with_where_it_is_does_not_reach_it(pool: Moving) -> None:
-    """3 is in no pool with 2, where the machine is."""
+    """Cloudlet 3 is in no pool with cloudlet 2, where the machine is."""
     await pool.join({1, 2})
     pool.move(2)
     pool.announce()

@@ -1,4 +1,4 @@
-"""A VM's new address is joined, by the kernel's own Multipath TCP, and the agent sees it."""
+"""The kernel's own Multipath TCP joins a VM's new address, and the agent sees it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def place() -> Iterator[Net]:
 
 
 def moved(place: Net) -> None:
-    """VM and device are at cloudlet 2; the VM has its old address only."""
+    """Move VM and device to cloudlet 2; the VM has only its old address."""
     place.walk(2)
     place.migrate(2)
 

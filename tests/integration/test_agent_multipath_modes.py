@@ -1,5 +1,5 @@
-"""Paasch's three modes of a device (full, backup, single path) at the swap of the VM's vNICs, with the kernel's own
-Multipath TCP: the join is seen, no octet is wrong, and the data goes by the subflow that the mode says."""
+"""Paasch's three modes of a device (full, backup, single path) while the VM's vNICs are swapped, with the kernel's own
+Multipath TCP: the agent sees the join, no octet is wrong, and the data uses the subflow of that mode."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ _SUBFLOW = re.compile(rf"{_END}+{_END}(?:.*?\bbytes_sent:(\d+))?")
 
 @dataclass(frozen=True)
 class Place:
-    """`mode` is the device's; the stream began at cloudlet 1."""
+    """The network with a device in `mode`; the stream began at cloudlet 1."""
 
     mode: Mode
     net: Net
@@ -57,7 +57,7 @@ def _flag(mode: Mode) -> str:
 
 
 def _cell(made: Net) -> None:
-    """A second radio of the device, which reaches everything wherever it is."""
+    """Give the device a second radio, which reaches everything from everywhere."""
     cable(made.gate, "cell0", made.device, "eth1")
     made.gate.run("ip addr add 10.9.0.1/24 dev cell0")
     made.device.run(f"ip addr add {CELL}/24 dev eth1")
@@ -66,14 +66,14 @@ def _cell(made: Net) -> None:
 
 
 def sent(space: Namespace) -> dict[tuple[str, str], int]:
-    """Octets of TCP that each subflow has sent so far, by its own address and its peer's."""
+    """Return the octets of TCP that each subflow has sent so far, by its own address and its peer's."""
     lines = [line for line in space.run("ss -HOtni state established").splitlines() if "tcp-ulp-mptcp" in line]
     return {(found[1], found[2]): int(found[3] or 0) for line in lines if (found := _SUBFLOW.search(line))}
 
 
 def carry(place: Place) -> set[tuple[str, str]]:
-    """The subflows by which data goes now, as (VM's address, device's address), in either direction. Handshakes and
-    acknowledgments are no data; a few octets sent again are not what carries."""
+    """Return the subflows that carry data now, as (VM's address, device's address), in either direction. Handshakes,
+    acknowledgments and a few retransmitted octets do not count."""
     before = sent(place.net.vm), sent(place.net.device)
     place.stream.flows(40 * BLOCK)
     after = sent(place.net.vm), sent(place.net.device)
@@ -83,7 +83,7 @@ def carry(place: Place) -> set[tuple[str, str]]:
 
 
 async def walks(place: Place) -> None:
-    """The device loses its link and comes back at cloudlet 2, to which the VM is moved a little later."""
+    """Move the device to cloudlet 2, where it comes back after a lost link, and a little later move the VM there."""
     if place.mode == "single":
         place.net.walk(2)
         assert await alone(place, OLD) == "1 connections have moved\n"
@@ -96,7 +96,7 @@ async def walks(place: Place) -> None:
 
 
 def take_along(place: Place) -> None:
-    """What the device's path manager is told at a new place (docs/network/multipath.md)."""
+    """Configure the device's path manager for a new place (docs/network/multipath.md)."""
     device = place.net.device
     device.run(f"ip mptcp endpoint add {DEVICE} dev eth0 subflow fullmesh{_flag(place.mode)}")
     wait_for("a subflow from the new place", lambda: (DEVICE, OLD) in sent(device))
@@ -104,14 +104,14 @@ def take_along(place: Place) -> None:
 
 
 async def alone(place: Place, address: str) -> str:
-    """A device of a single path makes the next one by itself, and ends the one before."""
+    """Make a single-path device open its next subflow by itself and close the earlier one."""
     program = f"{sys.executable} -m lab.device {DEVICE} {address} 15"
     return await asyncio.to_thread(place.net.device.run, program)
 
 
 @contextmanager
 def hanging(net: Net) -> Iterator[None]:
-    """A connection without Multipath TCP, for whose sake the old address lingers."""
+    """Keep a connection without Multipath TCP open during the block, for which the VM keeps its old address."""
     with net.vm.entered():
         server = socket.create_server((OLD, 0))
     with net.device.entered():
@@ -121,7 +121,8 @@ def hanging(net: Net) -> Iterator[None]:
 
 
 async def swap(place: Place) -> tuple[Figures, set[tuple[str, str]]]:
-    """Activate, join, leave. Returns what the join said, and what carries while the old address lingers."""
+    """Activate, join, leave. Returns the figures of the join, and the subflows that carry data while the old address
+    stays."""
     multipath = Multipath({"c2-lan": "lan2"}.get, seconds=15)
     device = asyncio.create_task(alone(place, NEW)) if place.mode == "single" else None
     try:
@@ -145,7 +146,8 @@ async def swap(place: Place) -> tuple[Figures, set[tuple[str, str]]]:
 
 @pytest.mark.parametrize("mode", ["full", "backup", "single"])
 async def test_each_mode_through_the_swap(mode: Mode) -> None:
-    """One radio. Full and backup join beside the old address; a single path joins, and has left it before `leave`."""
+    """With one radio, a full or backup device joins beside the old address; a single-path device joins, and has left
+    the old address before `leave`."""
     with at_home(mode) as place:
         await walks(place)
         with place.net.gate.entered():
@@ -179,7 +181,7 @@ async def test_a_single_path_is_one_subflow_at_a_time() -> None:
 
 @pytest.mark.parametrize("mode", ["full", "backup"])
 async def test_a_second_radio_carries_while_the_first_is_gone(mode: Mode) -> None:
-    """Backup: the second radio is used in the gap, and only then. Full: it is used all the time."""
+    """A backup device uses the second radio only in the gap; a full device uses it all the time."""
     with at_home(mode, cell=True) as place:
         wait_for("both radios are joined", lambda: len(sent(place.net.device)) == 2)
         if mode == "backup":
@@ -191,7 +193,7 @@ async def test_a_second_radio_carries_while_the_first_is_gone(mode: Mode) -> Non
         take_along(Place("full", place.net, place.machines, place.stream))
         place.net.migrate(2)
         place.machines.at = 2
-        # What carries meanwhile is anybody's guess: Linux says MP_PRIO on one subflow of an address, and there are two.
+        # Either may carry data meanwhile: Linux sends MP_PRIO on one subflow of an address, and there are two.
         figures, _ = await swap(place)
         assert figures.paths == 1
         if mode == "backup":

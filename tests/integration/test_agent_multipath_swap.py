@@ -1,4 +1,4 @@
-"""The whole swap under traffic, to and fro: no octet wrong, no connection lost, whoever is restarted when."""
+"""The whole swap under traffic, in both directions: no octet is wrong and no connection is lost, even with restarts."""
 
 import asyncio
 import itertools
@@ -24,12 +24,12 @@ def place() -> Iterator[Net]:
 
 
 def agent(place: Net, seconds: float = 10.0) -> Multipath:
-    """A new one, as after a restart. Its watches open their sockets at the gate."""
+    """Return a new agent's part, as after a restart. Its watches open their sockets at the gate."""
     return Multipath(lambda endpoint: {"c1-lan": "lan1", "c2-lan": "lan2"}.get(endpoint), seconds=seconds)
 
 
 async def swap(place: Net, machines: Machines, to: int, serving: Nic, restarted: bool = False) -> None:
-    """Activate, join, leave, at the cloudlet where device and VM already are."""
+    """Activate, join and leave at the cloudlet where device and VM already are."""
     multipath = agent(place)
     try:
         for act in ("activate", "join", "leave"):
@@ -99,8 +99,8 @@ async def test_a_connection_without_mptcp_lives_as_long_as_the_old_address(
 
 @pytest.mark.smoke
 async def test_the_old_address_goes_with_its_last_connection(place: Net) -> None:
-    """Only connections without Multipath TCP are there: nobody is waited for to join, and what they have begun they
-    finish."""
+    """If all connections are without Multipath TCP, the agent waits for no join, and the connections run to their
+    end."""
     machines = Machines(place)
     place.walk(2)
     plain = await asyncio.to_thread(Stream, place, protocol=socket.IPPROTO_TCP)
@@ -129,7 +129,7 @@ async def test_the_old_address_goes_with_its_last_connection(place: Net) -> None
 
 
 async def moved(place: Net, machines: Machines) -> Stream:
-    """Both are at cloudlet 2, and a stream goes on under the old address."""
+    """Move device and VM to cloudlet 2; return a stream that continues under the old address."""
     stream = await asyncio.to_thread(Stream, place)
     place.walk(2, joins=True)
     place.migrate(2)
@@ -139,7 +139,7 @@ async def moved(place: Net, machines: Machines) -> Stream:
 
 
 async def test_one_that_takes_no_further_path_stays_on_the_old_address(place: Net) -> None:
-    """The device's single-path mode, once it is where it is: it hears of the new address, and does nothing."""
+    """The device is in single-path mode and already at its new place: it hears of the new address, and does nothing."""
     place.device.run("ip mptcp limits set subflows 1 add_addr_accepted 0")
     machines = Machines(place)
     stream = await moved(place, machines)
@@ -197,7 +197,7 @@ async def test_nobody_there_to_join_is_no_failure(place: Net) -> None:
 
 
 async def test_an_address_left_from_elsewhere_is_given_up_for_the_new_one(place: Net) -> None:
-    """An earlier move was not joined at a cloudlet 3, and vNIC b has kept what it got there."""
+    """The join of an earlier move failed at a cloudlet 3, and vNIC b has kept the address from there."""
     machines = Machines(place)
     machines.at = 3
     await machines.link("vm1", "b", True)

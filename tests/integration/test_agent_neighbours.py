@@ -24,14 +24,14 @@ pytestmark = pytest.mark.lab
 
 WEST, EAST, STRANGER = "198.51.100.0", "198.51.100.1", "198.51.100.9"
 DELAY_MS = 20.0
-"""One way."""
+"""The delay of one direction."""
 
 NO_PING = "icmp type echo-request drop"
 NO_STAMP = f"udp dport {stamp.PORT} drop"
 
 
 class Wan:
-    """Two cloudlets and what is between them."""
+    """Two cloudlets and the relay between them."""
 
     def __init__(self, spaces: list[Namespace], directory: Path) -> None:
         self.west, self.east, self.relay = spaces
@@ -44,14 +44,14 @@ class Wan:
         self.east.run(f"ip addr add {STRANGER}/24 dev wan0")
 
     def weather(self, loss_percent: float = 0.0, jitter_ms: float = 0.0) -> None:
-        """Starts the relay, or another one."""
+        """Start the relay, or replace it by one with other figures."""
         self.relay.end()
         figures = (DELAY_MS * 1000, jitter_ms * 1000, loss_percent * 10000, 0, 10000)
         link = "link,wa,wb," + ",".join(str(round(figure)) for figure in figures)
         self.relay.spawn(str(BIN / "wanrelay"), link, log=self.directory / "relay.log")
 
     def forbid(self, *rules: str) -> None:
-        """What `east` does not let in."""
+        """Set the rules by which `east` drops packets."""
         self.east.run("nft flush ruleset")
         self.east.run("nft add table inet filter")
         self.east.run("nft add chain inet filter input { type filter hook input priority 0 ; }")
@@ -66,7 +66,7 @@ class Wan:
         candidates: Sequence[Candidate] = (),
         echoes: int = 5,
     ) -> "Prober":
-        """Starts a cloudlet's prober; unless told, the other cloudlet is its only candidate."""
+        """Start a cloudlet's prober; by default the other cloudlet is its only candidate."""
         here, there, name = (WEST, EAST, "east") if side is self.west else (EAST, WEST, "west")
         document = Candidates(
             cloudlet="here",
@@ -84,13 +84,13 @@ class Wan:
 
 
 class Prober:
-    """What a prober said."""
+    """A prober's output."""
 
     def __init__(self, log: Path) -> None:
         self.log = log
 
     def rounds(self, count: int, seconds: float = 30) -> list[dict[str, Any]]:
-        """The first so many rounds."""
+        """Return the first `count` rounds."""
 
         def look() -> list[dict[str, Any]]:
             lines = [line for line in self.log.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
@@ -118,7 +118,7 @@ def wan(ground: Wan) -> Iterator[Wan]:
 
 
 def about(found: dict[str, Any], slack: float = 15.0) -> None:
-    """A round trip is twice the delay, and what a machine adds that has other work."""
+    """Check that a round trip takes twice the delay; `slack` is the time that a busy machine may add."""
     assert found["received"] == found["sent"] == 5, found
     assert 2 * DELAY_MS - 0.5 <= found["min_ms"] <= found["median_ms"] <= 2 * DELAY_MS + slack, found
 
@@ -200,7 +200,7 @@ def test_nor_does_a_busy_reflector(wan: Wan) -> None:
 
 
 def ask(wan: Wan, address: str, packets: list[bytes], port: int = 0) -> list[bytes]:
-    """What the western reflector answers somebody at an eastern address."""
+    """Return the western reflector's answers to packets from an eastern address."""
     with wan.east.entered(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.bind((address, port))
         sender.settimeout(0.5)

@@ -1,4 +1,4 @@
-"""What agents find out about their hosts, and about what passes: real agents, gobgpd, kernels and nft."""
+"""The agents' checks of their hosts, and of the traffic that passes: real agents, gobgpd, kernels and nft."""
 
 import asyncio
 import re
@@ -39,7 +39,7 @@ class Pair:
         self.region, self.stub = region, stub
 
     async def now(self, n: int, good: Callable[[Report], bool], seconds: float = 40.0) -> Report:
-        """The same, but of reports from now on."""
+        """Return the first good report that arrives from now on."""
         return (await self.stub.wait(f"c{n}", good, seconds, skip=len(self.stub.reports[f"c{n}"])))[1]
 
     async def when(self, n: int, good: Callable[[Report], bool], seconds: float = 40.0) -> Report:
@@ -81,15 +81,15 @@ async def until(what: str, look: Callable[[], bool], seconds: float = 5.0) -> No
 
 
 def gap(report: Report) -> int | None:
-    """Milliseconds for which the rules were gone, once they are back."""
+    """Return the milliseconds for which the rules were gone, once they are back."""
     return next((finding.milliseconds for finding in of(report, "rules-gone")), None)
 
 
 @pytest.mark.smoke
 async def test_rules_that_somebody_flushes_are_back_within_a_second_and_told(pair: Pair) -> None:
-    """Without notifications the next pass would do it, up to half a minute later. What counts is what the agent says of
-    each gap, from the kernel's notification to the last of the rules: the test's own looks are commands that take their
-    time. Of several the shortest, as others may have the processors during one."""
+    """Without notifications the next pass would restore the rules, up to half a minute later. The agent's own figure
+    for each gap counts, from the kernel's notification to the last rule, since the test's own checks are slow commands.
+    The shortest gap decides, as other work may delay the agent during one."""
     await pair.when(1, lambda report: not of(report, "rules-gone"))
     before = tables(1)
     assert {"table bridge weft", "table inet weft", "table bridge weft-sightings"} <= before
@@ -104,33 +104,33 @@ async def test_rules_that_somebody_flushes_are_back_within_a_second_and_told(pai
         assert finding.text.startswith("nft took rules out of nftables (weft")
         assert finding.found == f"gone for {finding.milliseconds} ms" and finding.found in finding.text
         gaps.append(finding.milliseconds or 0)
-        await asyncio.sleep(1)  # the next gap's sentence has another time of day
+        await asyncio.sleep(1)  # so that the next gap's message has another time
     assert 0 < min(gaps) < 1000, gaps
 
 
 async def test_rules_of_others_do_not_disturb(pair: Pair) -> None:
-    """A host's own firewall changes all the time: fences, and what they have counted, stay."""
+    """A host's own firewall changes all the time: the fences and their counters stay."""
 
     def table() -> str:
         return run("nft", "-a", "list", "table", "bridge", "weft", namespace="pe1")
 
-    before = table().splitlines()[0]  # with the table's handle, which is another after each replacement
+    before = table().splitlines()[0]  # includes the table's handle, which changes with each replacement
     run("nft", "add counter bridge weft scar", namespace="pe1")
     await until("a change of ours is undone", lambda: "scar" not in table())
     assert table().splitlines()[0] != before
-    await asyncio.sleep(1)  # the pass that did it ends: one that runs meanwhile puts them in again to be sure
+    await asyncio.sleep(1)  # wait for the end of that pass: a pass that runs during a change loads the rules again
     replaced = table().splitlines()[0]
     for command in ("add table inet others", "add chain inet others some", "add rule inet others some counter"):
         run("nft", command, namespace="pe1")
     await asyncio.sleep(1)
     await pair.stub.set(desired(1, {2}, 2, lease_seconds=3601))
-    await pair.when(1, lambda report: report.version == 2)  # so there was a pass
+    await pair.when(1, lambda report: report.version == 2)  # proves that there was a pass
     assert table().splitlines()[0] == replaced
     run("nft", "delete table inet others", namespace="pe1")
 
 
 async def test_a_chain_of_somebody_else_that_drops_is_named(pair: Pair) -> None:
-    """As a container host's: devices reach each other no more, though all tables agree."""
+    """The chain is like a container host's: devices no longer reach each other, although all tables agree."""
     assert pings() == 3
     for command in (
         "add table ip filter",
@@ -153,7 +153,7 @@ async def test_a_chain_of_somebody_else_that_drops_is_named(pair: Pair) -> None:
 
 async def test_a_setting_that_drops_is_named(pair: Pair) -> None:
     run("sysctl", "-qw", "net.ipv4.conf.lan1.arp_ignore=2", namespace="pe1")
-    run("nft", "add table inet others", namespace="pe1")  # which wakes whoever looks
+    run("nft", "add table inet others", namespace="pe1")  # this wakes the agent
     report = await pair.when(1, lambda report: bool(of(report, "setting")))
     assert of(report, "setting")[0].subject == "net.ipv4.conf.lan1.arp_ignore"
     run("sysctl", "-qw", "net.ipv4.conf.lan1.arp_ignore=0", namespace="pe1")
@@ -169,7 +169,7 @@ WELL = {("e2", "ipv4"): "passes", ("e2", "ipv6"): "passes"}
 
 
 async def test_probes_tell_when_nothing_passes_though_the_kernels_agree(pair: Pair) -> None:
-    """The underlay drops VXLAN: tunnels and routes are what they should be at both ends."""
+    """The underlay drops VXLAN, while tunnels and routes are as desired at both ends."""
     for n in ALL:
         await pair.when(n, lambda report: len(verdicts(report)) == 2 and "silent" not in verdicts(report).values(), 90)
     run("nft", "add table inet others", namespace="pe2")
@@ -184,7 +184,7 @@ async def test_probes_tell_when_nothing_passes_though_the_kernels_agree(pair: Pa
 
 
 async def test_probes_tell_when_one_family_does_not_pass(pair: Pair) -> None:
-    """Somebody's firewall at the other end knows IPv4 alone."""
+    """A firewall at the other end passes IPv4 alone."""
     run("nft", "add table bridge others", namespace="pe2")
     run("nft", "add chain bridge others first { type filter hook prerouting priority -400 ; }", namespace="pe2")
     run("nft", 'add rule bridge others first iifname "pw*" ether type ip6 drop', namespace="pe2")

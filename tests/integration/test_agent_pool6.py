@@ -32,7 +32,7 @@ ROUTERS = {n: lan.link_local(lan.mac(f"c{n}", 1)) for n in ALL}
 
 
 class Pool:
-    """The region and the stub; `join` sets who is in the pool."""
+    """The region and the stub; `join` sets the members of the pool."""
 
     def __init__(self, region: Region, stub: StubController) -> None:
         self.region, self.stub, self.version = region, stub, 0
@@ -93,7 +93,7 @@ def ping(n: int, target: str, *words: str) -> bool:
 
 @contextmanager
 def captured(n: int, device: str = "eth0", where: str = "md") -> Iterator[list[bytes]]:
-    """What is seen on a device meanwhile."""
+    """Capture the frames on a device during the block."""
     frames: list[bytes] = []
     words = ["ip", "netns", "exec", f"{PREFIX}{where}{n}", "tcpdump", "-i", device, "-w", "-", "-Z", "root"]
     process = subprocess.Popen([*words, "-U", "--immediate-mode"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -114,7 +114,7 @@ def captured(n: int, device: str = "eth0", where: str = "md") -> Iterator[list[b
 
 @contextmanager
 def asleep(pool: Pool, n: int) -> Iterator[None]:
-    """A PE's agent does nothing meanwhile, whatever happens to its rules."""
+    """Suspend a PE's agent during the block, so that it does not restore its rules."""
     agent = pool.region.processes[f"agent{n}"]
     agent.send_signal(signal.SIGSTOP)
     try:
@@ -138,7 +138,8 @@ async def test_members_reach_each_other_and_others_do_not(pool: Pool) -> None:
 
 
 async def test_nobody_reaches_beyond_a_shared_member(pool: Pool) -> None:
-    """1 and 2 are members here, 2 and 3 would be of another pool: 2's gateway does not route from one to the other."""
+    """Cloudlets 1 and 2 are members; 3 stands for a member of another pool of 2's: 2's gateway does not route from 1 to
+    3."""
     await pool.join({1, 2})
     gateway = str(ROUTERS[2])
     run("ip", "-6", "route", "add", "default", "dev", "eth0", namespace="pe2")
@@ -146,7 +147,7 @@ async def test_nobody_reaches_beyond_a_shared_member(pool: Pool) -> None:
     for target in (address(3), "2001:db8:ffff::1"):
         run("ip", "-6", "route", "add", f"{target}/128", "via", gateway, "dev", "eth0", namespace="md1")
     assert not any(ping(1, target) for target in (address(3), "2001:db8:ffff::1")), "1's own gateway takes care of it"
-    with asleep(pool, 1):  # or it would put its rules back at once
+    with asleep(pool, 1):  # the agent would restore its rules at once
         run("nft", "flush", "chain", "bridge", "weft", "lan1.visitors", namespace="pe1")
         before = await _dropped("transit")
         assert not any(ping(1, target) for target in (address(3), "2001:db8:ffff::1"))
@@ -181,7 +182,8 @@ async def test_a_rogue_router_is_one_at_home_only(pool: Pool) -> None:
 
 
 async def test_nobody_over_there_becomes_the_gateway(pool: Pool) -> None:
-    """A neighbour solicitation carries its sender's Ethernet address: one from 2's router would turn 2's devices."""
+    """A neighbour solicitation carries its sender's Ethernet address: one in the name of 2's router would redirect 2's
+    devices."""
     await pool.join({1, 2})
     assert ping(2, address(2, "1"))
     run("ip", "addr", "add", f"{ROUTERS[2]}/64", "dev", "eth0", "nodad", namespace="md1")
@@ -197,11 +199,12 @@ async def test_nobody_over_there_becomes_the_gateway(pool: Pool) -> None:
         assert ping(2, address(1))
     finally:
         run("ip", "addr", "del", f"{ROUTERS[2]}/64", "dev", "eth0", namespace="md1")
-        run("ip", "-6", "neigh", "flush", "dev", "lan1", namespace="pe1")  # at home it was believed, as with ARP
+        run("ip", "-6", "neigh", "flush", "dev", "lan1", namespace="pe1")  # the own LAN believed it, as with ARP
 
 
 async def test_a_machine_that_moved_is_found_at_once(pool: Pool) -> None:
-    """It keeps an address of 2's LAN for a while, at 1. 2's gateway learns where from an unsolicited advertisement."""
+    """A machine at 1 keeps an address of 2's LAN for a while. 2's gateway learns its place from an unsolicited
+    advertisement."""
     await pool.join({1, 2})
     moved = address(2, "9")
     run("ip", "addr", "add", f"{moved}/128", "dev", "eth0", "nodad", namespace="md1")
@@ -250,7 +253,7 @@ async def test_after_leaving_not_one_frame(pool: Pool) -> None:
 
 
 def _advertisement(n: int, target: str) -> bytes:
-    """An unsolicited neighbour advertisement that overrides what others know."""
+    """Return an unsolicited neighbour advertisement that overrides existing entries."""
     return struct.pack("!BBHI16s", 136, 0, 0, 0x20000000, IPv6Address(target).packed) + b"\2\1" + _mac(n)
 
 
@@ -259,7 +262,7 @@ def _mac(n: int) -> bytes:
 
 
 def _socket(n: int, kind: int, protocol: int) -> socket.socket:
-    """A socket in a device's namespace, on its interface."""
+    """Return a socket in a device's namespace, bound to its interface."""
 
     def on_device(fresh: socket.socket) -> None:
         fresh.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
@@ -268,7 +271,7 @@ def _socket(n: int, kind: int, protocol: int) -> socket.socket:
 
 
 def _send(n: int, message: bytes, target: str, source: str = "::") -> None:
-    """An ICMPv6 message of a device; the kernel fills the checksum in."""
+    """Send an ICMPv6 message from a device; the kernel fills in the checksum."""
     with _socket(n, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as raw:
         raw.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
         raw.bind((source, 0))

@@ -1,5 +1,5 @@
 """Sightings against real frames: `gate` is a cloudlet with `lan1`, an access port and a tunnel port; `near` is on its
-LAN, `far` comes out of the tunnel."""
+LAN, `far` is behind the tunnel."""
 
 import asyncio
 import socket
@@ -26,7 +26,7 @@ MAC = "02:00:5e:00:00:07"
 
 
 class Net:
-    """The namespaces, wired up."""
+    """The connected namespaces."""
 
     def __init__(self, spaces: list[Namespace]) -> None:
         self.gate, self.near, self.far, self.loud = spaces
@@ -38,7 +38,7 @@ class Net:
 
 
 class Controller:
-    """Takes reports."""
+    """A stub that keeps the reports it receives."""
 
     def __init__(self) -> None:
         self.reports: list[SightingReport] = []
@@ -82,7 +82,7 @@ async def watching(net: Net) -> AsyncIterator[tuple[Controller, Sightings]]:
 
 
 def frame(source: str, mac: str = MAC) -> bytes:
-    """A UDP packet to nobody in particular, as much of it as is looked at."""
+    """Return a broadcast UDP packet, cut to the length that the agent examines."""
     link = b"\xff" * 6 + bytes.fromhex(mac.replace(":", ""))
     if ":" in source:
         addresses = IPv6Address(source).packed + IPv6Address("2001:db8:1::3").packed
@@ -121,7 +121,7 @@ async def test_another_mac_with_the_same_address_is_seen(net: Net) -> None:
 
 
 async def test_addresses_that_were_taken_along_are_seen(net: Net) -> None:
-    """One of this LAN's prefix comes out of the tunnel, and one of another's speaks on this LAN."""
+    """An address of this LAN's prefix comes out of the tunnel, and one of another LAN's prefix appears on this LAN."""
     async with watching(net) as (controller, _):
         say(net.far, frame("10.1.0.4"))
         say(net.near, frame("10.2.0.6"))
@@ -138,7 +138,7 @@ async def test_what_says_nothing_is_not_told(net: Net) -> None:
 
 
 async def test_a_flood_costs_nothing(net: Net) -> None:
-    """As many packets as the machine can send in two seconds, each from another address and MAC."""
+    """The flood is as many packets as the machine can send in two seconds, each from another address and MAC."""
     async with watching(net) as (controller, _):
         with net.far.packets("eth0") as mouth:
             mouth.setblocking(True)
@@ -166,7 +166,7 @@ async def test_a_flood_costs_nothing(net: Net) -> None:
 
 
 async def test_a_flood_at_one_port_hides_nobody_at_another(net: Net) -> None:
-    """A device that speaks once, in the middle of it."""
+    """A device sends a single packet in the middle of the flood."""
     async with watching(net) as (controller, _):
         with net.loud.packets("eth0") as mouth:
             mouth.setblocking(True)

@@ -1,4 +1,5 @@
-"""Sources against real frames: what a device says from somebody else's address gets through once its rule is out."""
+"""The guard of sources against real frames: a frame with another device's address passes only after its rule is
+removed."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network, IPv6Network
@@ -18,21 +19,21 @@ from tests.integration.sources_site import OTHER, OWN, PORTS, VICTIM, Net, arp, 
 pytestmark = pytest.mark.lab
 
 ATTACKS = {
-    # The victim's, which it has leased out of what the agent gives out: in `ranges` and in `bound`.
+    # The victim's address, leased out of the agent's ranges: in `ranges` and in `bound`.
     "ip both": ip("ip both", "10.1.0.2"),
     "arp both": arp("arp both", "10.1.0.2"),
     "arp both, another's MAC within": arp("arp both, another's MAC within", "10.1.0.2", mac=VICTIM),
     "arp both, another's MAC outside": arp("arp both, another's MAC outside", "10.1.0.2", sent_by=VICTIM),
     "ip6 both": ip6("ip6 both", "2001:db8:1::2"),
     "na both": na("na both", "2001:db8:1::2"),
-    # Another's, which it has from elsewhere: `bound`.
+    # Another device's address, leased elsewhere: in `bound`.
     "ip bound": ip("ip bound", "10.1.0.100"),
     "arp bound": arp("arp bound", "10.1.0.100"),
     "arp bound, another's MAC within": arp("arp bound, another's MAC within", "10.1.0.100", mac=OTHER),
     "arp bound, another's MAC outside": arp("arp bound, another's MAC outside", "10.1.0.100", sent_by=OTHER),
     "ip6 bound": ip6("ip6 bound", "2001:db8:1::64"),
     "na bound": na("na bound", "2001:db8:1::64"),
-    # Nobody's.
+    # An address without a lease.
     "ip ranges, nobody's": ip("ip ranges, nobody's", "10.1.0.8"),
     "arp ranges, nobody's": arp("arp ranges, nobody's", "10.1.0.8"),
     "ip6 ranges, nobody's": ip6("ip6 ranges, nobody's", "2001:db8:1::8"),
@@ -107,7 +108,7 @@ async def test_nobody_speaks_from_an_address_that_is_not_its_own(net: Net) -> No
             await nft.load(less)
             assert await arriving(net.bad, net.victim, {attack: ATTACKS[attack]}) == {attack}, attack
             await nft.load(text)
-        # Of the two rules on ARP each stops what the other does not.
+        # Of the two rules on ARP, each stops the frames that the other passes.
         for attack, compared in (("within", "ether saddr . arp"), ("outside", "arp saddr ether . arp")):
             less = "".join(line for line in text.splitlines(keepends=True) if f"4 {compared} saddr ip" not in line)
             await nft.load(less)
@@ -117,7 +118,7 @@ async def test_nobody_speaks_from_an_address_that_is_not_its_own(net: Net) -> No
 
 
 async def test_out_of_a_tunnel_all_of_it_comes(net: Net) -> None:
-    """Where it came from has looked at it, and a machine that moved speaks from elsewhere."""
+    """The cloudlet at the far end has already checked these frames, and a machine that moved sends from elsewhere."""
     with net.gate.entered():
         await Nft().load(ruleset([lan()]))
         assert await arriving(net.far, net.victim, FRAMES) == set(FRAMES)

@@ -1,4 +1,4 @@
-"""Sources follow leases and machines: who may speak from an address changes with who holds it."""
+"""The guard of sources follows leases and machines: the holder of an address is the one that may send from it."""
 
 import asyncio
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ async def test_a_lease_works_at_once_and_until_it_is_given_back(net: Net, tmp_pa
         await site.leases.release(LeaseRelease(endpoint="e1", address=mine, mac=OWN))
         assert not await net.passes(mine) and not await net.passes(address)
         assert await site.grant(OWN) == mine and await net.passes(mine)
-        # The lease is its client's, who has come with another MAC.
+        # The lease belongs to the client, which returns with another MAC.
         again = await site.grant(OTHER, who="0001")
         assert await site.grant(OWN, again, renewing=True, who="0001") == again
         assert await net.passes(again) and not await net.passes(again, mac=OTHER)
@@ -116,8 +116,8 @@ def order(act: str, old: str, new: str | None = None, move: str = "m") -> Order:
 
 
 async def test_nothing_of_a_machine_that_moves_is_dropped(net: Net, tmp_path: Path) -> None:
-    """Its old address is of another LAN; the new one is leased on one vNIC, and the kernel in it may answer for either
-    on both. When it comes home with an address that it has kept, nobody has leased that."""
+    """The machine's old address is of another LAN. Its new address is leased on one vNIC, and its kernel may answer for
+    either address on both vNICs. If it comes home with a kept address, no lease for that address exists."""
     plan = Plan()
     async with running(net, tmp_path, plan) as site:
         await site.leased(VICTIM)
@@ -140,7 +140,7 @@ async def test_nothing_of_a_machine_that_moves_is_dropped(net: Net, tmp_path: Pa
 
 
 class Seen:
-    """Takes sightings."""
+    """A stub that keeps the sightings it receives."""
 
     def __init__(self) -> None:
         self.addresses: set[str] = set()

@@ -30,13 +30,14 @@ ALL = {1, 2, 3}
 
 
 class Cloudlets:
-    """The region, the stub and the version counter that all tests share; every test starts with one pool of all."""
+    """The region, the stub and the version counter that all tests share; every test starts with all cloudlets in one
+    pool."""
 
     def __init__(self, region: Region, stub: StubController) -> None:
         self.region, self.stub, self.version = region, stub, 0
 
     async def want(self, pool: set[int], wait: bool = True, **changes: Any) -> int:
-        """Sets rule sets and all desired states so that `pool` is joined; waits for reports that agree."""
+        """Set rule sets and all desired states so that `pool` is joined; wait for reports that agree."""
         self.version += 1
         await asyncio.to_thread(self.region.rules, self.version, {f"e{n}" for n in pool})
         for n in ALL:
@@ -89,7 +90,7 @@ def ping(n: int, address: str, count: int = 3) -> int:
 
 @pytest.mark.smoke
 async def test_labels_devices_and_pings(cloudlets: Cloudlets) -> None:
-    """RFC 4761: receive on our label, send on the remote's. Devices and LAN as the design says."""
+    """RFC 4761: receive on the own label, send on the remote's label. Devices and LAN are as the design says."""
     await cloudlets.want(ALL)
     report = await cloudlets.settled(1, {2, 3})
     tunnels = {t.ve_id: (t.rx_vni, t.tx_vni, t.vtep, t.device) for t in report.endpoints[0].tunnels}
@@ -105,7 +106,7 @@ async def test_labels_devices_and_pings(cloudlets: Cloudlets) -> None:
 
 
 async def test_the_kernel_keeps_settings_as_they_are_written(cloudlets: Cloudlets) -> None:
-    """One that it rounds would look different for ever, and every pass would write it again."""
+    """A value that the kernel rounds would always look different, and every pass would write it again."""
     await cloudlets.want(ALL)
     (endpoint,) = desired(1, {2, 3}, cloudlets.version).endpoints
     for path, value in lan.sysctls(endpoint).items():
@@ -113,7 +114,7 @@ async def test_the_kernel_keeps_settings_as_they_are_written(cloudlets: Cloudlet
 
 
 async def test_a_broadcast_arrives_once_at_each_site(cloudlets: Cloudlets) -> None:
-    """Split horizon: pseudowires are isolated from each other, or three sites would make a storm."""
+    """Split horizon: pseudowires are isolated from each other, as three sites would otherwise make a storm."""
     await cloudlets.want(ALL)
 
     def received(n: int) -> int:
@@ -174,12 +175,13 @@ async def test_order_of_leaving_is_routes_then_pseudowire(cloudlets: Cloudlets) 
 
 @pytest.mark.smoke
 async def test_bgp_alone_takes_a_pseudowire_away(cloudlets: Cloudlets) -> None:
-    """The desired state still lists the remote, but its PE's speaker has died and not come back in its restart time."""
+    """The desired state still lists the remote, but its PE's BGP speaker has died and not come back within its restart
+    time."""
     await cloudlets.want(ALL)
     seen, killed = len(cloudlets.stub.reports["c1"]), time.monotonic()
     cloudlets.region.stop("gobgpd3", signal.SIGKILL)
     version = cloudlets.version
-    with pinging("md1", "10.3.0.2") as finish:  # its tunnels are the kernel's
+    with pinging("md1", "10.3.0.2") as finish:  # the kernel forwards without gobgpd
         await asyncio.sleep(3)
         sent, received = finish()
     assert sent > 100 and received == sent
@@ -214,7 +216,8 @@ async def test_killing_one_route_server_loses_no_ping(cloudlets: Cloudlets) -> N
 
 
 async def test_without_the_controller(cloudlets: Cloudlets) -> None:
-    """It goes away, an agent restarts meanwhile, it returns: nothing is lost, and the stream resumes."""
+    """The controller goes away, an agent restarts meanwhile, and the controller returns: nothing is lost, and the
+    stream resumes."""
     version = await cloudlets.want(ALL)
     with pinging("md1", "10.2.0.2") as finish:
         await cloudlets.stub.stop()
@@ -232,7 +235,7 @@ async def test_without_the_controller(cloudlets: Cloudlets) -> None:
 
 
 async def test_label_blocks_grow(cloudlets: Cloudlets) -> None:
-    """VE IDs of two blocks: each side announces a second block (RFC 4761 section 3.2.2)."""
+    """VE IDs in two blocks: each side announces a second block (RFC 4761 section 3.2.2)."""
     await cloudlets.want(ALL, ve_ids={3: 70})
     report = await cloudlets.settled(1, {2, 3})
     far = next(t for t in report.endpoints[0].tunnels if t.remote == "e3")
@@ -268,7 +271,7 @@ async def test_a_port_that_appears_later_and_repairs(cloudlets: Cloudlets) -> No
 
 
 async def test_two_lans_that_reach_one_remote(cloudlets: Cloudlets) -> None:
-    """Cloudlet 1 has two endpoints in different pools, and endpoint 2 is in both: each LAN has its own way there."""
+    """Cloudlet 1 has two endpoints in different pools, and endpoint 2 is in both: each LAN has its own path to it."""
     pe, version = ("ip", "-n", "weft-agv-pe1"), cloudlets.version + 1
     run(*pe, "link", "add", "xd0", "type", "veth", "peer", "name", "eth9", "netns", "weft-agv-md1")
     try:

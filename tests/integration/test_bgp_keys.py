@@ -54,8 +54,8 @@ def gobgpd(stack: AsyncExitStack, log: Path) -> str:
 
 
 class Pe:
-    """A cloudlet's agent, as far as BGP goes: its own code, over TLS, and a gobgpd. `lost` counts the times that
-    none stood any more."""
+    """The BGP part of a cloudlet's agent: its own code, over TLS, and a gobgpd. `lost` counts the times at which no
+    session was established any more."""
 
     def __init__(self, region: World, number: int, path: Path) -> None:
         self.region, self.name, self.address, self.path = region, f"c{number}", f"127.0.78.1{number}", path
@@ -110,13 +110,13 @@ class Pe:
 
 
 def sessions(region: World, peer: str) -> list[str]:
-    """Their states at the route servers."""
+    """Return the states of a peer's sessions at the route servers."""
     status = [server.get("/v1/status")["sessions"] for server in region.servers]
     return [one["state"] for at in status for one in at if one["peer"] == peer]
 
 
 async def stranger(stack: AsyncExitStack, path: Path, address: str, server: str, password: str = "") -> str:
-    """The state of the session that a gobgpd of somebody else's has, from the PE's own address, after a while."""
+    """Return the state, after a while, of the session of a foreign gobgpd that uses the PE's own address."""
     api = gobgpd(stack, path / "stranger.log")
     async with grpc.aio.insecure_channel(api) as channel:
         stub = GoBgpServiceStub(channel)
@@ -133,13 +133,13 @@ async def stranger(stack: AsyncExitStack, path: Path, address: str, server: str,
 
 
 def unsigned(region: World) -> list[str]:
-    """What the doctor says of sessions and their keys."""
+    """Return the doctor's findings about sessions and their keys."""
     found = region.get("/doctor")["differences"]
     return [one["text"] for one in found if one["where"].startswith("BGP sessions")]
 
 
 def secrets_in(region: World, path: Path, keys: SessionKeys) -> list[str]:
-    """Where a key can be read that should not be: files that others may open, and command lines."""
+    """Return the places where a key is exposed: files that others may open, and command lines."""
     passwords = [one.password.encode() for one in keys.sessions.values()]
     places = [p for p in path.rglob("*") if p.is_file() and (p.stat().st_mode & 0o077 or p.suffix in (".log", ".db"))]
     places += [p for p in path.rglob("weft.db*") if p not in places]
@@ -172,7 +172,7 @@ async def test_sessions_are_signed_rekeyed_and_nobody_elses(
     assert not {k.password for k in first.sessions.values()} & {k.password for k in pe.keys.sessions.values()}
     assert secrets_in(region, tmp_path, pe.keys) == []
 
-    # Crashes: a route server asks for the key before it hears of the controller; the controller forgets nothing.
+    # Crashes: a route server requires the key before it hears from the controller; the controller forgets no key.
     region.kill()
     region.servers[0].kill()
     region.servers[0].start()

@@ -1,4 +1,5 @@
-"""What a PE may say, with real route servers and a real controller: its own, as long as it is enrolled."""
+"""A PE may announce its own routes while it is enrolled, and no others: with real route servers and a real
+controller."""
 
 import time
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ def at(region: World, number: int) -> tuple[str, int]:
 
 
 def learned(region: World, peer: str) -> set[str]:
-    """What c2 is sent of a PE's routes, by the first route server."""
+    """Return the routes of a PE that the first route server sends to c2."""
     routes = region.servers[0].get("/v1/routes", table="adj-out", peer="c2")["routes"]
     return {route["nlri"] for route in routes if route["peer"] == peer}
 
@@ -51,7 +52,7 @@ def test_what_is_not_its_own_goes_nowhere_and_is_told_of(region: World, reason: 
         attacker.announce(**ATTACKS[reason])
         until(lambda: region.json("route", "list", "--table", "quarantine", "--reason", reason), "the quarantine")
         key = {"site": 1, "target": 1}.items() <= ATTACKS[reason].items() and "ve_id" not in ATTACKS[reason]
-        gone = key or reason == "foreign-rt"  # the same route as its own, said otherwise
+        gone = key or reason == "foreign-rt"  # another form of its own route
         assert learned(region, "c1") == (set() if gone else own), "nothing of it is sent"
         told = [e["text"] for e in region.json("event", "list", "--limit", "500") if e["type"] == "quarantined"]
         assert any(reason in text for text in told), told
@@ -98,14 +99,14 @@ def test_who_was_approved_without_an_agent_has_no_session_where_all_have_to_enro
 
 
 def enrol(region: World, cloudlet: str) -> None:
-    """As its agent does."""
+    """Enrol a cloudlet as its agent does."""
     token = region.post(f"/cloudlets/{cloudlet}/token")["token"]
     body = {"token": token, "cloudlet": cloudlet, "agent_version": "1", "csr": csr(cloudlet)}
     region.post("/enrolments", body)
 
 
 def returns(region: World, address: str = "127.0.78.11") -> bool:
-    """Whether a PE gets a session."""
+    """Return whether a PE gets a session."""
     try:
         PlainPe(address, at(region, 0)).close()
     except (AssertionError, OSError):

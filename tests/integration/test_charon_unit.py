@@ -1,4 +1,4 @@
-"""charon with what its systemd unit leaves it (tests/sandbox.py): it makes tunnels, and again after it was killed."""
+"""charon with the limits of its systemd unit (tests/sandbox.py): it makes tunnels, also after it was killed."""
 
 import os
 import shlex
@@ -24,7 +24,8 @@ NET_ADMIN = 1 << 12
 
 
 def confined(directory: Path) -> list[str]:
-    """As ipsec_site.charon, but as NOBODY and in the sandbox. /dev/net/tun is everybody's, as udev makes it."""
+    """Return the command line of `ipsec_site.charon` as NOBODY in the sandbox. Every user may open /dev/net/tun, as
+    udev sets it up."""
     run, vici, conf = directory / "run", directory / "charon.vici", directory / "strongswan.conf"
     run.mkdir(exist_ok=True)
     for each in (directory, run):
@@ -39,7 +40,7 @@ def confined(directory: Path) -> list[str]:
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    """Where NOBODY can get to."""
+    """A directory that NOBODY can reach."""
     with tempfile.TemporaryDirectory(prefix="weft-charon-") as name:
         made = Path(name)
         made.chmod(0o755)

@@ -1,4 +1,4 @@
-"""gobgpd with what its unit leaves it: the agent, which is root, reaches its API, and no other user does."""
+"""gobgpd with the limits of its unit: the agent, which is root, reaches its API, and no other user does."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    """As RuntimeDirectory= makes it, where all users can get to it."""
+    """A directory as RuntimeDirectory= makes it, in a place that all users can reach."""
     with tempfile.TemporaryDirectory(prefix="weft-gobgpd-") as name:
         made = Path(name) / UNIT["RuntimeDirectory"][0]
         Path(name).chmod(0o755)
@@ -50,7 +50,7 @@ def connects(socket: Path, *became: str) -> bool:
 
 
 async def started(target: str) -> int:
-    """The AS of the speaker, after it was given one over its API."""
+    """Set the speaker's AS over its API; return the AS that the speaker then has."""
     async with grpc.aio.insecure_channel(target) as channel:
         stub = GoBgpServiceStub(channel)
         settings = gobgp.Global(asn=65000, router_id="192.0.2.1", listen_port=-1)
@@ -77,7 +77,7 @@ def test_root_alone_may_use_it(directory: Path, tmp_path: Path) -> None:
                 ["ip", "netns", "exec", pe.name, "ss", "-tulnH"], capture_output=True, check=True
             )
             assert listening.stdout == b"", "nor is there a port"
-            # Each of the two is enough.
+            # Either protection alone is sufficient.
             directory.chmod(0o755)
             assert not connects(socket, *OTHER)
             socket.chmod(0o777)

@@ -27,7 +27,7 @@ def clear() -> None:
 
 @pytest.fixture
 def lans(request: pytest.FixtureRequest) -> Iterator[list[Popen[bytes]]]:
-    """What runs there, which ends with them. Leases last 600 s, or the parameter."""
+    """Yield the processes of the LANs, and end them afterwards. Leases last 600 s, or the parameter."""
     build()
     with guest_lan.alone():
         clear()
@@ -85,7 +85,7 @@ def test_connection_outlives_both_addresses(place: Place, tmp_path: Path) -> Non
             assert nic(place, old)["endpoint"] == ["signal", "backup"]
             assert place.run("serve") == {"serving": new}
             for again, held in (("backup", there), ("retire", None), ("backup", None), ("retire", None)):
-                # Whoever lost the answer asks again.
+                # A caller that lost the answer asks again.
                 assert place.run(again, old) == {"nic": old, "address": held, "serving": new}
             state = place.run("state")
             assert state["nics"][old]["address"] is None
@@ -145,7 +145,7 @@ def test_booted_guest(lans: list[Popen[bytes]], tmp_path: Path) -> None:
 
 
 def test_cable_pulled_without_a_word(space: Space, tmp_path: Path) -> None:
-    """A hypervisor that only moves cables: the guest withdraws the address of the one that is out."""
+    """The hypervisor only unplugs a cable: the guest withdraws the address of that vNIC."""
     space.run("up", "a")
     stream = work.Stream(DEVICE, guest_lan.address(1), tmp_path / "series", down=1_000_000)
     try:
@@ -163,7 +163,7 @@ def test_cable_pulled_without_a_word(space: Space, tmp_path: Path) -> None:
 
 
 def test_a_device_that_could_not_join_is_told_again(space: Space, tmp_path: Path) -> None:
-    """It has heard of the address, and does not try again by itself."""
+    """The device has heard of the address, and does not try again by itself."""
     space.run("up", "a")
     stream = work.Stream(DEVICE, guest_lan.address(1), tmp_path / "series", down=1_000_000)
     away = ["ip", "route", "add", "unreachable", guest_lan.address(2)]
@@ -196,7 +196,7 @@ def test_the_only_address_survives_its_cable(space: Space) -> None:
 
 @pytest.mark.parametrize("lans", [6], indirect=True)
 def test_address_stays_as_long_as_its_lease(lans: list[Popen[bytes]], tmp_path: Path) -> None:
-    """… also when the server is away, and no longer."""
+    """The address also stays when the server is away, but not longer than its lease."""
     space = Space(tmp_path, lans)
     space.run("up", "a")
     end(LANS)
@@ -205,9 +205,10 @@ def test_address_stays_as_long_as_its_lease(lans: list[Popen[bytes]], tmp_path: 
     assert nic(space, "a")["endpoint"] == []
 
 
-@pytest.mark.parametrize("lans", [16], indirect=True)  # udhcpc takes a shorter one for as long as that
+@pytest.mark.parametrize("lans", [16], indirect=True)  # udhcpc keeps a shorter lease for 16 s
 def test_a_held_address_outlives_its_lease(lans: list[Popen[bytes]], tmp_path: Path) -> None:
-    """In another LAN, whose server would say no to it. Back in its own it is leased as before."""
+    """The machine is in another LAN, whose server would refuse the address. Back in its own LAN it is leased as
+    before."""
     space = Space(tmp_path, lans)
     space.run("up", "a")
     held = {"nic": "a", "address": guest_lan.address(1), "serving": "a"}
@@ -220,11 +221,11 @@ def test_a_held_address_outlives_its_lease(lans: list[Popen[bytes]], tmp_path: P
     time.sleep(18)  # it is renewed again …
     assert nic(space, "a")["address"] == guest_lan.address(1)
     end(LANS)
-    until(lambda: nic(space, "a")["address"] is None, seconds=20)  # … and not there for ever
+    until(lambda: nic(space, "a")["address"] is None, seconds=20)  # … and does not stay forever
 
 
 def test_what_the_other_vnic_has_is_held(space: Space) -> None:
-    """A move brings the waiting vNIC up; the address that serves until then must not go, also if nobody joins."""
+    """A move brings the waiting vNIC up; the serving address must stay until then, even if no device joins."""
     space.run("up", "a")
     assert nic(space, "b")["held"] is False
     assert "valid_lft forever" not in addresses("eth0")

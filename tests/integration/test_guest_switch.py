@@ -1,4 +1,4 @@
-"""The agent's switch and the real guest package together: in a namespace, and in a guest that was booted."""
+"""The agent's switch and the real guest package together: in a namespace, and in a booted guest."""
 
 import asyncio
 import json
@@ -33,8 +33,8 @@ ACTS: tuple[Act, ...] = ("activate", "join", "leave")
 
 
 class Adapter:
-    """A place of the guest package's tests as a hypervisor. Nothing moves, so nothing need be announced. One question
-    at a time: one that nobody waits for any more has its answer all the same."""
+    """A place of the guest package's tests as a hypervisor. No machine moves, so nothing must be announced. It handles
+    one question at a time, and answers a question even when its caller no longer waits."""
 
     def __init__(self, place: Place) -> None:
         self._place, self._asking = place, Lock()
@@ -62,7 +62,7 @@ class Adapter:
 
 @pytest.fixture
 def lans() -> Iterator[list[Popen[bytes]]]:
-    """What runs there, which ends with them."""
+    """Yield the processes of the LANs, and end them afterwards."""
     build()
     with guest_lan.alone():
         clear()
@@ -104,7 +104,8 @@ async def to_and_fro(
     begin: Callable[[], None] = lambda: None,
     seen: Callable[[int], AbstractContextManager[object]] = nullcontext,
 ) -> None:
-    """Under a stream to the VM's `address` or `address6`. `begin` comes before it, `seen` is around each way."""
+    """Swap the vNICs in each of `directions` under a stream to the VM's `address` or `address6`. `begin` is called
+    before the stream; `seen` is a context around each direction."""
     lans = Namespace("lans")
     lans.name = LANS
     at: Callable[[int], str] = getattr(guest_lan, family)
@@ -138,14 +139,14 @@ async def test_to_and_fro(place: Place, tmp_path: Path) -> None:
 
 
 def goes_with(address: Address) -> Address | None:
-    """As the agent knows it from the LANs' prefixes."""
+    """Return the address of the other family, as the agent derives it from the LANs' prefixes."""
     octets = address.packed
     return ip_address(f"fd00:91:{octets[2]}::{octets[3]}") if address.version == 4 else None
 
 
 @pytest.mark.parametrize("place", ["namespace", "booted"], indirect=True)
 async def test_to_and_fro_over_ipv6(place: Place, tmp_path: Path) -> None:
-    """A device that has nothing but IPv6 joins the VM's new IPv6 address, and that is seen as it is over IPv4."""
+    """A device with IPv6 only joins the VM's new IPv6 address, and the agent sees it as it does over IPv4."""
 
     def begin() -> None:
         netns.configure(DEVICE, sysctl={}, ip=["addr del 10.91.9.2/24 dev eth0"])

@@ -1,4 +1,4 @@
-"""The load for guests: nothing wrong is said of what is right, and everything that was spoiled on purpose is found."""
+"""The load for guests: it reports no error for correct data, and finds all data that was spoiled on purpose."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The lab's charon: where its agent looks for it, and again after it was killed."""
+"""The lab's charon: it is where its agent looks for it, also after it was killed."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Nothing is left behind: after `down`, after Ctrl-C, after kill -9 of the builder half-way, with the record lost."""
+"""The lab leaves nothing behind: after `down`, after Ctrl-C, after kill -9 of the builder half-way, or with a lost
+record."""
 
 import os
 import signal
@@ -31,7 +32,7 @@ BUILDER = (
 
 @dataclass(frozen=True)
 class Outside:
-    """What of this machine the lab must leave as it was."""
+    """The settings of this machine that the lab must not change."""
 
     links: str
     nftables: str
@@ -60,7 +61,7 @@ def assert_clean(outside: Outside, lived: dict[int, int]) -> None:
 
 
 def living() -> dict[int, int]:
-    """Processes in the lab's namespaces with their start times."""
+    """Return the processes in the lab's namespaces with their start times."""
     return {pid: start_time(pid) for pid in inhabitants(NAMES)}
 
 
@@ -76,7 +77,7 @@ def outside() -> Iterator[Outside]:
 
 
 def build_until(line: str) -> "subprocess.Popen[str]":
-    """A process of its own that builds the lab, as far as the line of progress that begins so."""
+    """Start a process that builds the lab; return when it prints a line that begins with `line`."""
     argv = [sys.executable, "-u", "-c", BUILDER, str(TOPOLOGY)]
     builder = subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert builder.stdout

@@ -1,4 +1,4 @@
-"""Break before make: LANs that no tunnel joins, and a device that computes where its VM is to be found."""
+"""Break before make: LANs without a tunnel between them, and a device that computes the place of its VM."""
 
 import asyncio
 import sys

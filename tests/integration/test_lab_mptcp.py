@@ -1,4 +1,4 @@
-"""A device whose SYNs are lost for a while goes on with Multipath TCP, as the lab's devices are set up."""
+"""A device whose SYNs are lost for a while continues with Multipath TCP, with the settings of the lab's devices."""
 
 import socket
 import sys
@@ -16,7 +16,7 @@ pytestmark = [
 ]
 SERVER, PORT = "198.18.7.2", 5555
 LOST = 2.5
-"""Seconds: the SYNs of 0, 1 and 2 s are lost, and none later."""
+"""Seconds for which SYNs are lost: those sent at 0, 1 and 2 s are lost, and later ones are not."""
 
 SERVE = f"""
 import socket
@@ -31,7 +31,7 @@ CUT = f"table ip weft-cut {{ chain input {{ type filter hook input priority filt
 
 
 def connect(device: Namespace) -> bool:
-    """Whether a new connection is one of Multipath TCP: it is told by an option of its own (SOL_MPTCP, MPTCP_INFO)."""
+    """Return whether a new connection uses Multipath TCP, by a socket option (SOL_MPTCP, MPTCP_INFO)."""
     with device.entered(), socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_MPTCP) as link:
         link.settimeout(20)
         link.connect((SERVER, PORT))

@@ -1,4 +1,5 @@
-"""Daemons of the lab: killed and started by name, known by pid and start time, never mistaken for another."""
+"""Daemons of the lab: started and killed by name, identified by pid and start time, never mistaken for another
+process."""
 
 import os
 import time

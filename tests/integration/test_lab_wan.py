@@ -1,4 +1,4 @@
-"""The WAN's figures, measured with ping through the emulation that this kernel gets."""
+"""The WAN's figures, measured with ping through the emulation that this kernel supports."""
 
 import statistics
 import time
@@ -22,7 +22,7 @@ A, B = f"{netns.PREFIX}wantest-a", f"{netns.PREFIX}wantest-b"
 
 
 class Wire:
-    """One link between two namespaces of this test's own, under the lab's own emulation."""
+    """One link between two namespaces of this test's own, with the lab's emulation."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, **figures: Any) -> None:
         monkeypatch.setattr(wan, "NAMESPACE", f"{netns.PREFIX}wantest-r")
@@ -40,7 +40,7 @@ class Wire:
             lines = [f"addr add {port.address}/31 dev wan0", "link set wan0 up"]
             netns.configure(name, sysctl={"net.ipv6.conf.wan0.disable_ipv6": "1"}, ip=lines, plain=["wan0"])
         if arguments := wan.shape([self.line], emulator, self.directory / "links"):
-            # The shell leaves the relay to itself; it goes with its namespace's inhabitants.
+            # The relay outlives the shell; it ends with the processes of its namespace.
             command = f"{BIN / 'wanrelay'} {' '.join(arguments)} >/dev/null 2>&1 & echo $!"
             self.relay = int(netns.execute(wan.NAMESPACE, ["sh", "-c", command], check=True).stdout)
 

@@ -1,4 +1,4 @@
-"""The wiretap hears what is said in the clear on a real wire, whole frames of it, and who said it."""
+"""The wiretap captures whole clear-text frames on a real wire, and names their senders."""
 
 import http.client
 import os

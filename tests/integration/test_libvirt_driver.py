@@ -1,5 +1,5 @@
-"""The libvirt driver with real guests, and a libvirtd on each of two hosts. What any driver of QEMU's machines must
-withstand is told once, in `test_qemu_driver` and `test_qemu_postcopy`; what follows here is about libvirtd."""
+"""The libvirt driver with real guests, and a libvirtd on each of two hosts. `test_qemu_driver` and `test_qemu_postcopy`
+contain the tests for any driver of QEMU's machines; the further tests here are about libvirtd."""
 # ruff: noqa: F401, F811 - fixtures and tests of that file are this one's too
 
 import subprocess
@@ -53,7 +53,7 @@ def kind() -> type[Hosts]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("restarted", [False, True])
 def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[Hosts], restarted: bool) -> None:
-    """What QEMU does is seen in `test_qemu_postcopy`, and takes minutes."""
+    """`test_qemu_postcopy` shows QEMU's own behaviour, and takes minutes."""
     cut_in_post_copy(tmp_path, images, kind, restarted)
 
 
@@ -65,13 +65,13 @@ def daemons(hosts: Hosts) -> Mapping[int, Libvirtd]:
 
 
 def virsh(daemon: Libvirtd, *words: str) -> str:
-    """What libvirt itself says there."""
+    """Run virsh at that libvirtd; return its output."""
     command = ["virsh", "-q", "-c", daemon.uri, *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_libvirt_knows_what_is_there(hosts: Hosts, daemons: Mapping[int, Libvirtd]) -> None:
-    """Its tools say the same as the driver, before, in and after a move."""
+    """Libvirt's tools report the same as the driver, before, during and after a move."""
     one, two, macs = hosts.one, hosts.two, machine().macs
     boot(one)
     assert virsh(daemons[ONE], "domstate", "vm1") == "running"
@@ -97,7 +97,7 @@ def test_libvirt_knows_what_is_there(hosts: Hosts, daemons: Mapping[int, Libvirt
 
 
 def test_no_libvirtd_is_missed_in_a_move(hosts: Hosts, daemons: Mapping[int, Libvirtd]) -> None:
-    """Both are killed while the memory goes, and come back when all is over."""
+    """Both libvirtds are killed during the memory transfer, and come back when the move is over."""
     one, two = hosts.one, hosts.two
     boot(one)
     work(one, "memory", "start", "mib=16", "rate=4")
@@ -124,7 +124,8 @@ def test_no_libvirtd_is_missed_in_a_move(hosts: Hosts, daemons: Mapping[int, Lib
 
 
 def test_a_libvirtd_that_comes_back_resumes_nothing(hosts: Hosts, daemons: Mapping[int, Libvirtd]) -> None:
-    """Neither what was handed over nor what waits, and an abort returns it with its memory."""
+    """It resumes neither the machine that was handed over nor the one that waits; an abort resumes the first with its
+    memory."""
     one, two = hosts.one, hosts.two
     boot(one)
     work(one, "memory", "start", "mib=16", "rate=4")
@@ -144,7 +145,8 @@ def test_a_libvirtd_that_comes_back_resumes_nothing(hosts: Hosts, daemons: Mappi
 
 
 def test_without_libvirtd_a_machine_is_held_aborted_and_ended(hosts: Hosts, daemons: Mapping[int, Libvirtd]) -> None:
-    """What must be possible at any time is; libvirtd finds its domains gone when it comes back, and begins anew."""
+    """Without libvirtd, the operations that must always be possible work. When libvirtd comes back its domains are
+    gone, and it starts empty."""
     one, two = hosts.one, hosts.two
     boot(one)
     prepare(two, "m1")
@@ -168,7 +170,7 @@ def test_without_libvirtd_a_machine_is_held_aborted_and_ended(hosts: Hosts, daem
 
 
 def test_somebody_elses_domain_is_not_touched(hosts: Hosts, daemons: Mapping[int, Libvirtd]) -> None:
-    """An operator's domain of the same name: nothing is started, and it runs on."""
+    """An operator's domain has the same name: the driver starts nothing, and the domain continues to run."""
     one = hosts.one
     other = one.state.parent / "other.xml"
     other.write_text(

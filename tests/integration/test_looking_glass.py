@@ -29,7 +29,7 @@ def established(region: World, server: int, peer: str) -> bool:
 
 
 def read(watch: "subprocess.Popen[str]", *wanted: str) -> list[Any]:
-    """The next changes, which come in any order from several route servers, as 'server kind peer>to'."""
+    """Read the next changes; check that they are `wanted`, in any order, each as 'server kind peer>to'."""
     assert watch.stdout is not None
     found = [json.loads(watch.stdout.readline()) for _ in wanted]
     said = [
@@ -113,7 +113,7 @@ def test_generations_and_tables(region: World) -> None:
 
 
 def in_short(answer: Any) -> list[Any]:
-    """What the route servers said they send, or would: all but the times."""
+    """Return the changes that the route servers sent or would send, without the times."""
     return sorted(
         [
             r["route_server"],

@@ -1,7 +1,7 @@
-"""The pair of route servers in bad weather: cut off, killed, with old disks, with none, and under an old database.
+"""The pair of route servers under failures: cut off, killed, with old disks, with none, and with an old database.
 
-After each the pair is of one generation, nobody was sent a route that he must not have, members that stayed were never
-without each other, and the API said "in force" only where it was so.
+After each failure both have one generation, no PE was sent a forbidden route, members that stayed always had each
+other's routes, and the API said "in force" only if it was true.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ async def region(tmp_path: Path) -> AsyncIterator[PairRegion]:
 
 @pytest.mark.parametrize("trouble", ["cut", "frozen"])
 async def test_cut_off_from_the_controller_it_follows_its_twin(region: PairRegion, trouble: str) -> None:
-    """A frozen link delivers the change in the end: by then it is an old one."""
+    """A frozen link delivers the change in the end; the change is old then."""
     if trouble == "cut":
         region.one.link.cut()
     else:
@@ -45,13 +45,13 @@ async def test_cut_off_from_the_controller_it_follows_its_twin(region: PairRegio
 
 
 async def test_cut_off_from_both_it_is_never_said_to_be_in_step(region: PairRegion) -> None:
-    """What it serves then is old, for that is what keeps the others' traffic up; it must not be called in force."""
+    """It serves old rules, which keeps the others' traffic up; the controller must not report them as in force."""
     region.one.link.cut()
     region.one.to_twin.cut()
     region.two.to_twin.cut()
     left = await region.leave("c3-lan")
     assert left["unreachable"] == ["rs1"] and not left["in_force"]
-    region.allow("c4")  # who comes and goes
+    region.allow("c4")  # c4 joins and leaves
     region.forbid("c3")
     for _ in range(4):
         assert not (await region.join("c4-lan"))["in_force"]
@@ -92,7 +92,7 @@ async def test_with_a_lease_it_falls_silent(region: PairRegion) -> None:
 @pytest.mark.smoke
 @pytest.mark.parametrize("disk", ["old", "lost", "torn"])
 async def test_it_comes_back_with_another_disk(region: PairRegion, disk: str) -> None:
-    """And the controller does not reach it: its twin sees to it that it does not serve what is over."""
+    """The controller does not reach the route server; its twin prevents it from serving old rules."""
     copy = region.directory / "old-state"
     shutil.copytree(region.one.state, copy)
     region.one.daemon.kill()
@@ -186,7 +186,7 @@ async def test_an_old_database_gives_nothing_back(region: PairRegion) -> None:
 
     await region.eventually(held, "the controller says that its database is old")
     assert not await region.in_step()
-    assert not (await region.join("c4-lan"))["in_force"]  # which passes by the generation of the route servers
+    assert not (await region.join("c4-lan"))["in_force"]  # its generation passes that of the route servers
     region.controller.kill()
     region.controller.start()
     await region.eventually(held, "it says so after a restart, too")
@@ -200,8 +200,8 @@ async def test_an_old_database_gives_nothing_back(region: PairRegion) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_any_weather(region: PairRegion, seed: int) -> None:
-    """Links, route servers and the controller come and go at random while members do: whenever the API has called a
-    leave in force, the leaver's routes are gone everywhere, and stay so until he joins again."""
+    """Links, route servers, the controller and members come and go at random. Once the API has reported a leave as in
+    force, the leaver's routes are gone everywhere, until it joins again."""
     chance = random.Random(seed)
     members, in_force = {"c1", "c2", "c3"}, 0
     for pe in region.pes.values():
@@ -230,7 +230,7 @@ async def test_any_weather(region: PairRegion, seed: int) -> None:
                     members.remove(mover)
                     if (await region.leave(f"{mover}-lan"))["in_force"]:
                         in_force += 1
-                        await asyncio.sleep(0.2)  # what was written is read
+                        await asyncio.sleep(0.2)  # time for PEs to read the sent routes
                         region.forbid(mover)
                         assert not region.meet(mover)
                 else:

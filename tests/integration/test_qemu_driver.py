@@ -1,4 +1,4 @@
-"""The qemu driver with real guests: two hosts with a link between them; each test is told what it does to whom."""
+"""The qemu driver with real guests: two hosts with a link between them; each test names its action and the host."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
 import asyncio
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.lab
 
 @pytest.mark.smoke
 def test_there_and_back_under_load(hosts: Hosts) -> None:
-    """Two CPUs, memory dirtied and the disk written all the time: everything is the same after each move."""
+    """Two CPUs, with memory and disk written all the time: the guest's data is correct after each move."""
     one, two = hosts.one, hosts.two
     boot(one)
     work(one, "memory", "start", "mib=32", "rate=8")
@@ -63,18 +63,19 @@ while [ ! -e /enough ]; do
   for page in 0 1 2 3 4 5 6 7; do printf %08d $count 1<> /page$page; done
   sleep 0.01
 done"""
-"""In the guest: eight pages of memory, of each of which a few bytes change all the time. That is what xbzrle is for."""
+"""A program for the guest: eight pages of memory, in each of which a few bytes change all the time. Xbzrle is for this
+case."""
 
 
 def counted(host: Host) -> set[int]:
-    """What the counter wrote last into each page; all else in them is as it was at first."""
+    """Return the numbers that the counter last wrote into the pages; check that the rest of each page is unchanged."""
     pages = [shell(host, f"cat /page{page}") for page in range(8)]
     assert {page[8:] for page in pages} == {"weft" * 1022}
     return {int(page[:8]) for page in pages}
 
 
 def test_there_and_back_with_xbzrle(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
-    """As under load above, with what has changed in a page instead of the page, where that is less."""
+    """The same under load, where QEMU sends the changed bytes of a page instead of the page if they are fewer."""
     hosts = kind(tmp_path, images, options={"compression": "xbzrle"})
     one, two = hosts.one, hosts.two
 
@@ -100,7 +101,7 @@ def test_there_and_back_with_xbzrle(tmp_path: Path, images: Path, kind: type[Hos
 
 
 def test_abort_leaves_the_source_running(hosts: Hosts) -> None:
-    """After prepare, disk, memory, and after the switchover; then a move that is not aborted."""
+    """The move is aborted after prepare, disk and memory, and after the switchover; a further move is not aborted."""
     one, two = hosts.one, hosts.two
     boot(one)
     work(one, "memory", "start", "mib=16", "rate=4")
@@ -124,7 +125,7 @@ def test_abort_leaves_the_source_running(hosts: Hosts) -> None:
 
 
 def test_same_again_and_after_restarts(hosts: Hosts) -> None:
-    """Agents that restart between any two acts, and ask for each twice, see the same move."""
+    """Agents that restart between any two acts, and ask for each act twice, see the same move."""
     boot(hosts.one)
     target = prepare(hosts.two, "m1")
     hosts.restart(1)
@@ -152,7 +153,8 @@ def test_same_again_and_after_restarts(hosts: Hosts) -> None:
 
 
 def test_killed_source(hosts: Hosts) -> None:
-    """Before the switchover: what waits does not run, and can be aborted. After it: the destination goes on alone."""
+    """Before the switchover the waiting machine does not run and can be aborted. After it the destination continues
+    alone."""
     one, two = hosts.one, hosts.two
     boot(one)
     target = prepare(two, "m1")
@@ -179,7 +181,8 @@ def test_killed_source(hosts: Hosts) -> None:
 
 @pytest.mark.smoke
 def test_killed_destination(hosts: Hosts) -> None:
-    """While the memory goes: the source runs on. In the switchover: it is paused, and an abort lets it run on."""
+    """During the memory transfer the source continues to run. In the switchover it is paused, and an abort resumes
+    it."""
     one, two = hosts.one, hosts.two
     boot(one)
     work(one, "memory", "start", "mib=16", "rate=4")
@@ -204,8 +207,8 @@ def test_killed_destination(hosts: Hosts) -> None:
 
 
 def test_destination_killed_over_and_over(hosts: Hosts) -> None:
-    """While the source waits for its switchover, busy with memory all the time: no loss of the connection, at whatever
-    moment, may leave QEMU hanging."""
+    """The source waits for its switchover while its memory changes all the time: a lost connection must never make QEMU
+    hang."""
     one, two = hosts.one, hosts.two
     boot(one)
     work(one, "memory", "start", "mib=16", "rate=4")
@@ -221,7 +224,7 @@ def test_destination_killed_over_and_over(hosts: Hosts) -> None:
 
 
 def test_path_that_is_gone(hosts: Hosts) -> None:
-    """The WAN is cut when everything is in step: the guest writes on, and an abort takes nothing from it."""
+    """The WAN is cut when disk and memory are in step: the guest continues to write, and an abort loses no data."""
     one, two = hosts.one, hosts.two
     boot(one)
     work(one, "disk", "start", "mib=8", "rate=2")
@@ -238,7 +241,7 @@ def test_path_that_is_gone(hosts: Hosts) -> None:
 
 
 def test_guest_that_dirties_faster_than_the_link(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
-    """It does not converge by itself; the guest is slowed down until it does, or else post-copy ends it."""
+    """The transfer does not converge by itself; QEMU slows the guest down until it does, or post-copy ends it."""
     hosts = kind(tmp_path, images, rates=(100,))
     one, two = hosts.one, hosts.two
     try:
@@ -261,7 +264,7 @@ def test_guest_that_dirties_faster_than_the_link(tmp_path: Path, images: Path, k
 
 
 def test_two_paths(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
-    """Both carry the memory, over one MPTCP connection for each channel; nothing is left of them afterwards."""
+    """Both paths carry the memory, over one MPTCP connection for each channel; nothing of them remains afterwards."""
     hosts = kind(tmp_path, images, rates=(60, 60))
     try:
         boot(hosts.one)
@@ -279,7 +282,8 @@ def test_two_paths(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
 
 
 def test_one_that_hangs(hosts: Hosts) -> None:
-    """It is told within the time that an agent gives, keeps nobody waiting, goes on where it was, and can be ended."""
+    """A machine that hangs is reported within the agent's time limit, delays no other call, continues where it was, and
+    can be ended."""
     one = hosts.one
     boot(one)
     for ended in (False, True):
@@ -313,7 +317,7 @@ def test_a_guest_whose_agent_hangs_does_not_answer(hosts: Hosts) -> None:
 
 
 def test_links_and_announcement(hosts: Hosts) -> None:
-    """The guest sees its cables; who neighbours are told where it is when it announces itself."""
+    """The guest sees the state of its cables, and it announces itself so that neighbours learn its place."""
     one = hosts.one
     boot(one)
     carrier = "for i in eth0 eth1; do ip link set $i up; done; sleep 0.5; cat /sys/class/net/eth[01]/carrier"
@@ -330,7 +334,7 @@ def test_links_and_announcement(hosts: Hosts) -> None:
 
 
 def test_what_cannot_be_here(hosts: Hosts) -> None:
-    """Refused or fenced with what is wrong, and nothing is left."""
+    """The driver refuses or fences each with the reason, and nothing remains."""
     one = hosts.one
     for what, words in (
         (machine(image="other"), "no image 'other'"),

@@ -1,4 +1,4 @@
-"""Real QEMUs: a machine does not leave for a cloudlet at which it would find something else."""
+"""Real QEMUs: a machine does not leave for a cloudlet whose platform differs."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
 import shutil
@@ -18,14 +18,14 @@ pytestmark = [pytest.mark.lab]
 
 
 class Unequal(Hosts):
-    """The second's guests see another CPU."""
+    """Two hosts; guests of the second see another CPU."""
 
     def options(self, number: int) -> Mapping[str, str]:
         return {"cpu": "qemu64"} if number else {}
 
 
 def refused(hosts: Hosts, name: str, said: str) -> None:
-    """The move is refused before anything is copied, and the guest runs on."""
+    """Check that the move is refused before anything is copied, and that the guest continues to run."""
     target = prepare(hosts.two, name)
     for copying in (hosts.one.driver.disk, hosts.one.driver.memory):
         with pytest.raises(Refused, match=said):
@@ -36,7 +36,7 @@ def refused(hosts: Hosts, name: str, said: str) -> None:
 
 
 def test_another_base_and_another_kernel(tmp_path: Path, images: Path) -> None:
-    """Of the same name and size. Back in place, the machine moves."""
+    """The other files have the same name and size. With the original files the machine moves."""
     own = tmp_path / "images"
     shutil.copytree(images / "lab", own / "lab")
     hosts = Hosts(tmp_path / "hosts", own)
@@ -59,7 +59,7 @@ def test_another_base_and_another_kernel(tmp_path: Path, images: Path) -> None:
 
 @pytest.mark.smoke
 def test_another_cpu(tmp_path: Path, images: Path) -> None:
-    """Both are told beforehand, too: by what either driver says of its cloudlet."""
+    """Both drivers also report the difference beforehand, as part of their cloudlets' platforms."""
     hosts = Unequal(tmp_path, images)
     try:
         boot(hosts.one)
@@ -74,8 +74,8 @@ def test_another_cpu(tmp_path: Path, images: Path) -> None:
 
 
 def test_a_common_baseline(tmp_path: Path, images: Path) -> None:
-    """A machine that has it recorded goes to where the driver gives others another CPU. A model that is not all there
-    is refused, where QEMU would leave out what is missing."""
+    """A machine with a recorded CPU moves to a host whose driver gives other machines another CPU. A model that lacks a
+    feature here is refused, where QEMU alone would drop the missing features."""
     hosts = Unequal(tmp_path, images)
     try:
         here, there = hosts.one.driver, hosts.two.driver

@@ -1,4 +1,4 @@
-"""Post-copy with real guests: the memory is still on its way when its path is cut."""
+"""Post-copy with real guests: the path is cut while the memory is still on its way."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
 from pathlib import Path
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.lab
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[Hosts], restarted: bool) -> None:
-    """The guest has left and its memory is on the way when the path is cut: both ends notice and wait, the source by
-    an agent that may be another by then, and go on when it is back. No page is lost."""
+    """The path is cut after the guest has left, while its memory is on the way: both ends notice and wait (the source's
+    agent may restart meanwhile), and continue when the path is back. No page is lost."""
     hosts = kind(tmp_path, images, rates=(30,))
     one, two = hosts.one, hosts.two
     tuning = Tuning(compression=False, auto_converge=False, post_copy=True)

@@ -1,4 +1,4 @@
-"""README's tour of `weft`: every command of it, in its order, in the region that it names."""
+"""README's tour of `weft`: every command, in order, in the region that README names."""
 
 import re
 import shlex
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.lab
 
 PATIENCE = 60.0  # seconds for a command that ends by itself
 ENDLESS = "weft route watch"
-"""A command that the tour says Ctrl-C ends, and until then goes on for ever."""
+"""A command that the tour ends with Ctrl-C; it runs forever otherwise."""
 
 
 @pytest.fixture(scope="module")
 def region() -> Iterator[Region]:
-    """The one that `make lab-up` builds."""
+    """The region that `make lab-up` builds."""
     found = Region.load(ROOT / "lab/topologies/demo.yaml")
     with found.occupied():
         for phase in (found.build, found.enrol, found.apply_policy, found.lease):
@@ -29,7 +29,7 @@ def region() -> Iterator[Region]:
 
 
 def tour() -> list[str]:
-    """The commands between the two that bring the region up and down."""
+    """Return the commands between those that bring the region up and down."""
     text = (ROOT / "README.md").read_text()
     [block] = re.findall(r"## A tour of `weft`\n+```\n(.*?)```", text, re.DOTALL)
     lines = [line.split("#")[0].strip() for line in block.splitlines()]

@@ -1,4 +1,4 @@
-"""A whole region with every real part: what operators and network engineers are promised of it."""
+"""A whole region with every real part: its promises to operators and network engineers."""
 
 import json
 import subprocess
@@ -190,7 +190,7 @@ def test_doctor_names_what_differs(region: Region, rest: Rest) -> None:
 
 @pytest.mark.smoke
 def test_foreign_route_target_is_quarantined(region: Region, rest: Rest) -> None:
-    """An enrolled PE that announces another endpoint's route target gets nowhere, and is seen."""
+    """The routes of an enrolled PE that announces another endpoint's route target go nowhere, and operators see it."""
     victim = next(endpoint for endpoint in rest.items("/endpoints") if endpoint["name"] == "c1-lan")
     own = next(endpoint for endpoint in rest.items("/endpoints") if endpoint["name"] == "e1-lan")
     before = {event["id"] for event in events(rest)}
@@ -242,7 +242,7 @@ def test_command_line(region: Region) -> None:
 
 
 def events(rest: Rest) -> list[Json]:
-    """All events that are kept; their pages follow each other by `after`."""
+    """Return all events that are kept, page after page by `after`."""
     found: list[Json] = []
     while True:
         page = rest.get("/events", limit="500", after=str(found[-1]["id"] if found else 0))

@@ -1,4 +1,4 @@
-"""Faults in the middle of moves, one of each kind where most depends on it, with real parts; `make faults` has all."""
+"""Faults during moves, one of each kind at the most critical step, with real parts; `make faults` tries all."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 """A whole region whose cloudlets encrypt: no VXLAN, no BGP and nothing of the API passes the emulated WAN in the clear,
-whatever fails."""
+whichever part fails."""
 
 import subprocess
 import time
@@ -75,7 +75,7 @@ def test_a_charon_that_is_killed_is_an_alarm_until_it_is_back(region: Region, re
 
 
 def test_new_keys_and_new_proofs(region: Region, rest: Rest) -> None:
-    """Everything that charon makes anew in the course of a day, at once."""
+    """charon does at once everything that it renews in the course of a day."""
     vici = f"unix://{daemons.vici(region.topology.cloudlets[0])}"
     since = rest.get("/tunnels/c1/c2")["since"]
     with wire(region), chatter(region):
@@ -92,7 +92,7 @@ def test_new_keys_and_new_proofs(region: Region, rest: Rest) -> None:
 
 
 def test_a_tunnel_that_is_cut_is_not_gone_round(region: Region, rest: Rest) -> None:
-    """Somebody on the way drops IKE and ESP, and lets everything else pass."""
+    """A node on the path drops IKE and ESP, and lets everything else pass."""
     c1, c2 = (cloudlet.vtep for cloudlet in region.topology.cloudlets[:2])
     cut = "table ip weft-cut { chain forward { type filter hook forward priority filter; policy accept;\n"
     cut += f"ip saddr {{ {c1}, {c2} }} ip daddr {{ {c1}, {c2} }} udp dport {{ 500, 4500 }} drop\n}}\n}}\n"
@@ -106,7 +106,7 @@ def test_a_tunnel_that_is_cut_is_not_gone_round(region: Region, rest: Rest) -> N
 
 
 def test_bgp_comes_back_by_its_tunnel(region: Region, rest: Rest) -> None:
-    """The other route server has it meanwhile, so nobody loses a ping."""
+    """The other route server has the session meanwhile, so no ping is lost."""
 
     def sessions() -> set[tuple[str, str]]:
         servers = rest.get("/route-servers")["items"]
@@ -146,7 +146,8 @@ def test_who_leaves_has_no_tunnel(region: Region, rest: Rest) -> None:
 
 
 def test_who_is_revoked_is_cut_off(region: Region, rest: Rest) -> None:
-    """Within 2 s of the operator's word: its tunnels as the others have them, its sessions, its pings."""
+    """Within 2 s of the operator's command the cloudlet loses its tunnels (as its peers report them), its sessions and
+    its pings."""
 
     def others() -> set[tuple[str, str]]:
         servers = rest.get("/route-servers")["items"]

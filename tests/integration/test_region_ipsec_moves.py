@@ -1,5 +1,5 @@
-"""A VM moves between two cloudlets that encrypt: nothing of its memory or disk passes the emulated WAN in the clear, by
-none of the ways between them, and strangers do not reach where it arrives."""
+"""A VM moves between two cloudlets that encrypt: nothing of its memory or disk passes the emulated WAN in the clear, on
+any path between them, and strangers do not reach the ports where it arrives."""
 
 import re
 import time
@@ -41,7 +41,7 @@ def rest(region: Region) -> Iterator[Rest]:
 
 
 def begun(rest: Rest) -> tuple[str, str, str]:
-    """The name of a move to where the VM is not, and both cloudlets."""
+    """Begin a move to the cloudlet where the VM is not; return its name, the source and the destination."""
     source, destination = ("c1", "c2") if rest.get("/vms/v1")["endpoint"] == "c1-lan" else ("c2", "c1")
     return rest.post("/moves", {"vm": "v1", "endpoint": f"{destination}-lan", "linger": 0})["name"], source, destination
 
@@ -52,7 +52,7 @@ def ended(rest: Rest, move: str) -> Json:
 
 
 def arriving(region: Region, cloudlet: str) -> set[tuple[str, int]]:
-    """Where machines are waited for."""
+    """Return the addresses and ports at which a cloudlet waits for machines."""
     said = region.execute(cloudlet, ["ss", "-Hltn"], check=True).stdout
     found = {(address, int(port)) for address, port in re.findall(r" (\S+):(\d+) +\S+:\*", said)}
     return {place for place in found if 49152 <= place[1] < 49216}
@@ -64,7 +64,7 @@ def reaches(region: Region, node: str, place: tuple[str, int]) -> bool:
 
 
 def test_a_move_goes_through_the_tunnel_alone(region: Region, rest: Rest) -> None:
-    """At no other address than the VTEP is it waited for, and by nobody else is it reached there."""
+    """The destination listens at its VTEP alone, and no other host reaches it there."""
     with wire(region):
         move, _, there = begun(rest)
         until(lambda: len(arriving(region, there)) > 1, lambda: rest.get(f"/moves/{move}"), 60)
@@ -79,7 +79,7 @@ def test_a_move_goes_through_the_tunnel_alone(region: Region, rest: Rest) -> Non
 
 
 def test_a_charon_that_is_killed_in_the_middle_of_a_move(region: Region, rest: Rest) -> None:
-    """The move is done or undone; the VM runs once, and none of it was told meanwhile."""
+    """The move completes or is undone; the VM runs exactly once, and none of its data was in the clear."""
     with wire(region):
         move, here, there = begun(rest)
         until(lambda: len(arriving(region, there)) > 0, lambda: rest.get(f"/moves/{move}"), 60)

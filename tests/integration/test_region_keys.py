@@ -1,4 +1,4 @@
-"""Every BGP session of a region is signed, be the PE gobgpd or FRR, and gets another key under traffic without loss."""
+"""Every BGP session of a region, with gobgpd or FRR, is signed, and gets a new key under traffic without loss."""
 
 import os
 import time
@@ -37,12 +37,12 @@ def region(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Region]:
 
 
 def signed(rest: Rest) -> bool:
-    """Whether every session is, as operators are told."""
+    """Return whether every session is signed, as operators see it."""
     return all(one["sessions"] == {"rs1": "signed", "rs2": "signed"} for one in rest.items("/cloudlets"))
 
 
 def begun(rest: Rest) -> dict[tuple[str, str], str]:
-    """When each session began, of those that stand, by route server and PE."""
+    """Return the time at which each established session began, by route server and PE."""
     servers: list[Json] = rest.get("/route-servers")["items"]
     return {(s["name"], p["peer"]): p["since"] for s in servers for p in s["sessions"] if p["state"] == "established"}
 

@@ -1,4 +1,4 @@
-"""A region whose VM boots and moves: QEMU, MPTCP, the saga, agents and route servers, all of them the real ones."""
+"""A region whose VM boots and moves: QEMU, MPTCP, the saga, agents and route servers are all real."""
 
 import time
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from lab.walk import lose, take_connections_along, walk
 pytestmark = pytest.mark.lab
 
 DOWN, UP = 1_000_000, 200_000
-"""Bytes a second."""
+"""The stream's rates, in bytes a second."""
 
 WRITTEN = ("start", "mib=16", "rate=1")
-"""How much of its memory the VM writes over and over, and how much of that a second."""
+"""The arguments of the VM's memory load: the size that it writes again and again, and the rate a second."""
 
 STAY = ROOT / "lab/topologies/soak.policy.yaml"
 
@@ -38,7 +38,7 @@ def region() -> Iterator[Region]:
 
 @pytest.fixture
 def asked_for(region: Region, rest: Rest) -> Iterator[None]:
-    """The VM moves when somebody says so, and does not follow its device by itself."""
+    """Apply a policy by which the VM moves only on request, and does not follow its device by itself."""
     rest.apply_policy(STAY.read_text(), STAY.name)
     yield
     region.apply_policy()
@@ -51,7 +51,7 @@ def rest(region: Region) -> Iterator[Rest]:
 
 
 def moved(rest: Rest, endpoint: str, *, keep: bool = False) -> Json:
-    """A move, when it has ended."""
+    """Request a move, and return it when it has ended."""
     return ended(rest, rest.post("/moves", {"vm": "v1", "endpoint": endpoint, "keep": keep, "linger": 0})["name"])
 
 
@@ -64,12 +64,12 @@ def ended(rest: Rest, move: str) -> Json:
 
 
 def memory(region: Region, rest: Rest, *words: str) -> Json:
-    """What the VM says of what it writes to its memory (docs/operate/guests.md)."""
+    """Return the answer of the VM's memory load (docs/operate/guests.md)."""
     return work.ask(region.namespace("m1"), rest.get("/vms/v1")["address"], ["memory", *words])
 
 
 def memory_right(region: Region, rest: Rest) -> None:
-    """What it reads is what it wrote, and there is something."""
+    """Check that the VM reads back the data that it wrote, and that there is some."""
     verdict = memory(region, rest, "verdict")
     assert verdict["wrong"] == 0 and verdict["written"] > 0 and verdict["checked"] > 0, verdict
 
@@ -97,7 +97,7 @@ def test_a_connection_survives_a_move_there_and_back(region: Region, rest: Rest,
 
 
 def test_the_vm_follows_its_device_by_itself(region: Region, rest: Rest, tmp_path: Path) -> None:
-    """It walks, loses its link for five seconds, and comes back at c2: nobody asks for the move."""
+    """The device walks, loses its link for five seconds, and comes back at c2: nobody requests the move."""
     before = {move["name"] for move in rest.items("/moves")}
     memory(region, rest, *WRITTEN)
     stream = work.Stream(region.namespace("m1"), rest.get("/vms/v1")["address"], tmp_path / "stream", down=DOWN, up=UP)
@@ -125,7 +125,7 @@ def test_the_vm_follows_its_device_by_itself(region: Region, rest: Rest, tmp_pat
 
 @pytest.mark.usefixtures("asked_for")
 def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Region, rest: Rest, tmp_path: Path) -> None:
-    """The VM goes to the other cloudlet of its pool and comes back, with the address that it has."""
+    """The VM moves to the other cloudlet of its pool and comes back, with its address."""
     before = rest.get("/vms/v1")
     here, there = before["endpoint"], "c1-lan" if before["endpoint"] == "c2-lan" else "c2-lan"
     memory(region, rest, *WRITTEN)
@@ -151,7 +151,8 @@ def test_a_connection_without_mptcp_lives_where_the_address_is_kept(region: Regi
 def test_a_connection_without_mptcp_lives_on_the_old_address_until_it_ends(
     region: Region, rest: Rest, tmp_path: Path
 ) -> None:
-    """The VM is known by its new address meanwhile, and its old one goes with the connection, not with a time."""
+    """The VM's new address is the known one meanwhile, and its old address goes when the connection ends, not after a
+    fixed time."""
     old = rest.get("/vms/v1")
     there = "c1-lan" if old["endpoint"] == "c2-lan" else "c2-lan"
     region.execute("m1", ["sysctl", "-qw", "net.mptcp.enabled=0"], check=True)

@@ -1,5 +1,5 @@
-"""A VM that moves in an EVPN pool: its PEs announce it, route servers permit that and nothing else, and the doctor has
-nothing to say of it."""
+"""A VM that moves in an EVPN pool: its PEs announce it, route servers permit that and nothing else, and the doctor
+finds nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,13 +34,13 @@ def rest(region: Region) -> Iterator[Rest]:
 
 
 def announcers(rest: Rest, address: str) -> set[str]:
-    """The PEs whose routes with an address were taken."""
+    """Return the PEs whose routes with an address were accepted."""
     routes = rest.get("/routes", table="adj-in", limit="1000")["items"]
     return {route["peer"] for route in routes if f"[ip:{address}]" in route["nlri"]}
 
 
 def content(rest: Rest) -> None:
-    """The doctor finds nothing, or nothing any more."""
+    """Wait until the doctor finds nothing."""
 
     def differences() -> list[str]:
         return [f"{difference['where']}: {difference['text']}" for difference in rest.get("/doctor")["differences"]]
@@ -49,7 +49,7 @@ def content(rest: Rest) -> None:
 
 
 def test_the_doctor_is_content_with_a_vm_that_moves(region: Region, rest: Rest, tmp_path: Path) -> None:
-    """A connection without MPTCP lives on an address that is kept there and back."""
+    """A connection without MPTCP survives moves in both directions on an address that is kept."""
     content(rest)
     old = rest.get("/vms/v1")["address"]
     memory(region, rest, *WRITTEN)
@@ -73,7 +73,7 @@ def test_the_doctor_is_content_with_a_vm_that_moves(region: Region, rest: Rest, 
 
 
 def test_nobody_announces_an_address_that_was_given_back(region: Region, rest: Rest) -> None:
-    """The gateway of the new LAN knows the VM under it, too, by the time that it goes."""
+    """The gateway of the new LAN also knows the VM by the old address when that address is given back."""
     old = rest.get("/vms/v1")["address"]
     region.execute("m1", ["ping", "-c1", "-W5", old], check=True)
     move = moved(rest, "c2-lan")

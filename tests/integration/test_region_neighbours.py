@@ -1,4 +1,4 @@
-"""The neighbour database of a region: agents that probe over the WAN, a controller that is told, comes and goes."""
+"""The neighbour database of a region: agents probe over the WAN, and report to a controller that comes and goes."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from lab.rest import Json, Rest
 pytestmark = pytest.mark.lab
 
 ROUND_TRIPS = {("c1", "c2"): 10.0, ("c1", "c3"): 12.0, ("c2", "c3"): 14.0, ("e1", "e2"): 10.0}
-"""Milliseconds over the core, as the topology has it."""
+"""Round trips in milliseconds over the core, as in the topology."""
 
 OFTEN = "neighbours: {probe_seconds: 2, stale_intervals: 3}\n"
 
@@ -36,7 +36,7 @@ def rest(region: Region) -> Iterator[Rest]:
 
 
 def fresh(rest: Rest) -> dict[tuple[str, str], Json]:
-    """What is known by who measured whom."""
+    """Return the fresh measurements by the measuring cloudlet and its neighbour."""
     return {(n["cloudlet"], n["neighbour"]): n for n in rest.items("/neighbours", stale="false")}
 
 

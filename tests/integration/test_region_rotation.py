@@ -1,5 +1,5 @@
-"""Certificates are renewed, the intermediate and the root are rotated, and every peer proves its name with what is new,
-under traffic: nothing of it loses anything, no session is reset, nothing is told in the clear."""
+"""Certificates are renewed, the intermediate and the root are rotated, and every peer authenticates with its new
+credentials, under traffic: no packet is lost, no session is reset, and no secret is sent in the clear."""
 
 import os
 import shutil
@@ -21,10 +21,10 @@ reason = encrypted_region.usable()
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
 
 LIFETIME = 80
-"""Of a certificate, in seconds: every agent has its next one 40 to 48 s later."""
+"""The lifetime of a certificate in seconds: every agent gets its next one after 40 to 48 s."""
 
 SETTLED = 6
-"""Seconds after which agents and charons have looked at what is new, and the last old keys are gone."""
+"""Seconds after which agents and charons have read the new files, and the last old keys are gone."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def rotation() -> Iterator[Rotation]:
 
 @contextmanager
 def undisturbed(rotation: Rotation) -> Iterator[None]:
-    """Nothing is lost, no session begins anew, nothing is in the clear."""
+    """Check that during the block nothing is lost, no session restarts, and nothing is in the clear."""
     before = rotation.sessions()
     with wire(rotation.region), chatter(rotation.region) as lost:
         yield
@@ -49,7 +49,7 @@ def undisturbed(rotation: Rotation) -> Iterator[None]:
 
 
 def proved(rotation: Rotation) -> None:
-    """With what they have now all prove their names again, beside the tunnels that there are."""
+    """Make all ends authenticate again with their present credentials, beside the present tunnels."""
     with undisturbed(rotation):
         rotation.prove()
         time.sleep(SETTLED)

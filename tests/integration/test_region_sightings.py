@@ -1,4 +1,4 @@
-"""A device walks from one cloudlet to the next: the region knows where it is, and nobody else can say that it moved."""
+"""A device walks from one cloudlet to the next: the region knows its place, and no other device can forge its move."""
 
 import time
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_everybody_is_where_they_lease(rest: Rest, device: str, endpoint: str) -
 
 
 def test_packets_with_its_address_from_elsewhere_move_nobody(region: Region, rest: Rest) -> None:
-    """m2, at c2, speaks as m1: to the VM's LAN over the tunnel, and on its own."""
+    """m2, at c2, sends with m1's address: to the VM's LAN over the tunnel, and on its own LAN."""
     before = place(rest)
     m1 = region.address("m1")
     region.execute("m2", ["ip", "addr", "add", f"{m1}/32", "dev", "eth0"], check=True)
@@ -61,7 +61,7 @@ def test_packets_with_its_address_from_elsewhere_move_nobody(region: Region, res
 
 
 def test_speaking_to_another_lan_is_nothing_suspicious(region: Region, rest: Rest) -> None:
-    """m2 reaches m1's VM by its gateway: packets with m2's address and a gateway's MAC."""
+    """m2 reaches m1's VM through its gateway: the packets have m2's address and a gateway's MAC."""
     before = len(told(rest, "device-spoofed"))
     done = region.execute("m2", ["ping", "-c", "5", "-i", "0.1", "-W", "1", region.address("v1")])
     assert done.returncode == 0, done.stdout

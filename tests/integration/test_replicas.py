@@ -1,5 +1,5 @@
-"""Two controllers on one PostgreSQL, as processes that are killed and cut off: no change that was answered is lost,
-none is made twice, and what was answered is in the route servers."""
+"""Two controllers on one PostgreSQL, as processes that are killed and cut off: no answered change is lost, none is made
+twice, and all answered changes are in the route servers."""
 
 import asyncio
 import signal
@@ -30,7 +30,7 @@ async def region(tmp_path: Path, cluster: Cluster) -> AsyncIterator[ReplicaRegio
 
 
 async def watch(replica: Replica, after: int, seen: list[tuple[int, str, str]]) -> None:
-    """The stream of events, from wherever it was."""
+    """Append the events of the stream after event `after` to `seen`."""
     headers = {"Last-Event-ID": str(after)}
     async with aconnect_sse(replica.http, "GET", "/api/v1/events", headers=headers, timeout=None) as source:
         async for event in source.aiter_sse():
@@ -50,7 +50,7 @@ async def test_changes_at_both(region: ReplicaRegion) -> None:
     streams: dict[str, list[tuple[int, str, str]]] = {"a": [], "b": []}
     watchers = [asyncio.create_task(watch(r, 0, streams[r.name])) for r in region.replicas]
 
-    # Many at once: one after the other over both, each in a generation of its own, all in both route servers.
+    # Many changes at once over both replicas: each has a generation of its own, and all are in both route servers.
     async def found(replica: Replica, number: int) -> None:
         name = f"{replica.name}{number}"
         await replica.post("/vcps", {"name": name})
@@ -97,7 +97,7 @@ async def test_changes_at_both(region: ReplicaRegion) -> None:
     kinds = [(kind, subject) for _, kind, subject in streams["a"] if kind.startswith("route-server")]
     assert sorted(kinds) == [("route-server-reachable", f"rs{i}") for i in (1, 2)], "said by one, and never away"
 
-    # Two operators at once: of two who looked at the same pool, one is refused; joining twice is refused as ever.
+    # Two operators at once: if both have seen the same pool, one is refused; joining twice is refused as usual.
     seen = (await a.http.get("/api/v1/vcps/blue")).headers["etag"]
     url, headers = "/api/v1/vcps/blue/members/c2-lan", {"If-Match": seen}
     both = await asyncio.gather(*(r.http.delete(url, headers=headers) for r in region.replicas))
@@ -130,7 +130,7 @@ async def test_a_trial_is_everybodys(region: ReplicaRegion) -> None:
     left = (await leader.http.delete("/api/v1/vcps/blue/members/c2-lan")).json()
     assert left["in_force"] and not left["confirm_by"]
 
-    # The clock is the leader's; when it dies, its successor's.
+    # The leader keeps the time; when it dies, its successor does.
     tried = await other.post(path.format(4), {"endpoint": "c2-lan"})
     leader.daemon.kill()
 
@@ -147,7 +147,8 @@ async def test_a_trial_is_everybodys(region: ReplicaRegion) -> None:
 
 
 class Operators:
-    """Change after change at whichever replica answers; each until it has an answer. `answered` by key."""
+    """Operators who make one change after another at whichever replica answers, and repeat each until it is answered.
+    `answered` has the changes by key."""
 
     def __init__(self, region: ReplicaRegion) -> None:
         self._region = region
@@ -179,7 +180,7 @@ class Operators:
 
 
 async def nothing_lost(region: ReplicaRegion, operators: Operators, replica: Replica) -> None:
-    """All that was answered is there, once, in the database, in the events and in the route servers."""
+    """Check that every answered change is there, once, in the database, in the events and in the route servers."""
     there = pools(await region.agree(replica))
     assert operators.answered.keys() <= there, operators.answered.keys() - there
     events: list[str] = []
@@ -203,7 +204,7 @@ async def test_the_leader_is_killed_under_a_stream_of_changes(region: ReplicaReg
     took = await region.eventually(other.leads, "another leader")
     print(f"another replica led {took:.2f} s after the leader was killed")
     assert took < 5
-    agent.http = other.http  # as an agent does that has several addresses
+    agent.http = other.http  # like an agent with several addresses
     await asyncio.sleep(1.5)
     leader.daemon.start()
     await region.eventually(leader.is_ready, "the one that was killed is ready again")
@@ -262,7 +263,7 @@ async def test_a_repetition_elsewhere_gets_the_first_answer(region: ReplicaRegio
     assert one.status_code == two.status_code == 201 and one.json() == two.json()
     assert two.headers["idempotency-replayed"] == "true"
 
-    # Killed between commit and answer: the other answers as the first would have.
+    # A replica is killed between commit and answer: the other gives the same answer.
     for way in a.ways.values():
         way.heal()
     await region.eventually(region.whole, "both in step")
@@ -309,7 +310,7 @@ async def test_the_database_goes_and_comes_back(region: ReplicaRegion) -> None:
     print(f"20 changes {took:.2f} s after PostgreSQL was back")
     operators.stop = True
     await asyncio.gather(*tasks)
-    # Not before: while changes stream through one, the other is behind by one.
+    # Only now: while changes go through one replica, the other is one generation behind.
     await region.eventually(region.whole, "both in step again")
     for replica in region.replicas:
         await nothing_lost(region, operators, replica)
@@ -332,7 +333,7 @@ async def test_a_leader_without_its_database_leads_no_longer(region: ReplicaRegi
     print(f"{how}: it led {took:.2f} s more")
     assert took < 5
     if how == "freeze":
-        leader.database.cut()  # nobody else is there to close what is frozen
+        leader.database.cut()  # nothing else closes the frozen connection here
     await region.eventually(other.leads, "another leader")
     joined = await other.post("/vcps/blue/members", {"endpoint": "c1-lan"})
     assert not joined["unreachable"] and not joined["in_force"]
@@ -342,7 +343,7 @@ async def test_a_leader_without_its_database_leads_no_longer(region: ReplicaRegi
     leader.database.heal()
     await region.eventually(region.whole, "both in step again")
     assert (await leader.ready())["generation"] == (await other.ready())["generation"]
-    document = await agent.document(int(joined["generation"]))  # what it has missed
+    document = await agent.document(int(joined["generation"]))  # the document that it has missed
     assert document.generation == joined["generation"]
     assert (await leader.post("/vcps", {"name": "green"}))["name"] == "green"
     assert pools(await region.agree(other)) == {"blue", "green"}

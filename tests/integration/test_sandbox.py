@@ -1,5 +1,5 @@
-"""The programs with what their systemd units leave them (tests/sandbox.py). The agent is started like that in all that
-uses agent_region.py; here, that it is so, and that the sandbox holds."""
+"""The programs with the limits of their systemd units (tests/sandbox.py). All tests with agent_region.py start the
+agent in this way; the tests here check that this is true, and that the sandbox holds."""
 
 import contextlib
 import http.client
@@ -33,7 +33,7 @@ PORT, CONTROL = 18571, 18572
 
 @pytest.fixture
 def state() -> Iterator[Path]:
-    """A directory of NOBODY's, where NOBODY can get to it."""
+    """A directory that NOBODY owns and can reach."""
     with tempfile.TemporaryDirectory(prefix="weft-sandbox-") as name:
         os.chown(name, sandbox.NOBODY, sandbox.NOBODY)
         yield Path(name)
@@ -102,7 +102,8 @@ def test_the_route_server_needs_port_179_and_nothing_else(state: Path) -> None:
             return False
 
         def told() -> bool:
-            """BGP is spoken from the first rule set on."""
+            """Send a rule set; return whether it was accepted. The route server speaks BGP from the first rule set
+            on."""
             rules = RuleSet(generation=1, peers=[], endpoints=[], vcps=[]).model_dump_json()
             with core.entered(), contextlib.suppress(OSError):
                 connection = http.client.HTTPConnection("127.0.0.1", CONTROL, timeout=5)
@@ -133,11 +134,11 @@ def test_the_sandbox_holds(trick: str) -> None:
     command = [sandbox.PYTHON, "-c", TRICKS[trick]]
     done = subprocess.run(sandbox.command("weft-controller", *command), capture_output=True, timeout=30, check=False)
     assert done.returncode != 0
-    subprocess.run(command, check=True, timeout=30)  # without the sandbox it is done
+    subprocess.run(command, check=True, timeout=30)  # it works without the sandbox
 
 
 def test_the_agent_has_what_its_unit_says(tmp_path: Path) -> None:
-    """Its bounding set is all it may ever have; without NET_ADMIN it could not make an interface."""
+    """The agent's bounding set limits its capabilities; without NET_ADMIN it could not create an interface."""
     link = ["ip", "link", "add", "br0", "type", "bridge"]
     with namespaces("agent") as [site]:
         enter = ["ip", "netns", "exec", site.name]

@@ -1,5 +1,5 @@
-"""Changes on trial, with a controller that is killed and two real route servers: whoever is away, in the end all agree,
-and nobody is in a pool that was not confirmed."""
+"""Changes on trial, with a controller that is killed and two real route servers: whichever part is away, in the end all
+agree, and no endpoint is in a pool without a confirmed change."""
 
 import json
 import time
@@ -20,7 +20,8 @@ def region(tmp_path: Path) -> Iterator[World]:
 
 
 def tried(region: World, *arguments: str, within: int) -> int:
-    """Makes a change on trial; its generation. There are no agents here, so the change is not in force everywhere."""
+    """Make a change on trial; return its generation. There are no agents here, so the change is not in force
+    everywhere."""
     answer = region.json(*arguments, "--confirm-within", str(within), code=None)
     assert answer["confirm_by"], answer
     return int(answer["generation"])
@@ -103,7 +104,7 @@ def test_the_controller_stays_away(region: World) -> None:
 
 
 def test_confirmed_while_a_route_server_is_away(region: World) -> None:
-    """It comes back with what it fell back to, or still on trial, and takes the controller's word."""
+    """The route server comes back with the earlier rules, or still on trial, and accepts the controller's decision."""
     number = tried(region, "vcp", "join", "blue", "c2-lan", within=10)
     region.servers[1].kill()
     until(lambda: not region.route_servers()[1]["reachable"], "rs2 is missed")
@@ -116,7 +117,7 @@ def test_confirmed_while_a_route_server_is_away(region: World) -> None:
 
 
 def test_a_route_server_that_missed_changes_falls_back_to_nothing_older(region: World) -> None:
-    """rs2 was away when c1-lan left. It must not bring it back when what it is then told on trial ends by itself."""
+    """rs2 was away when c1-lan left. When a later trial at rs2 expires, rs2 must not bring c1-lan back."""
     region.servers[1].kill()
     region.weft("vcp", "leave", "blue", "c1-lan", code=None)
     tried(region, "vcp", "join", "blue", "c2-lan", within=6)

@@ -37,7 +37,7 @@ def weft(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def well(*arguments: str, seconds: float = 60) -> str:
-    """Waits until a command of `weft` finds all well, and gives what it printed."""
+    """Wait until a `weft` command reports no problem; return its output."""
     deadline = time.monotonic() + seconds
     while (done := weft(*arguments)).returncode:
         assert time.monotonic() < deadline, f"weft {' '.join(arguments)}: {done.stdout}{done.stderr}"
@@ -46,7 +46,7 @@ def well(*arguments: str, seconds: float = 60) -> str:
 
 
 def restart(region: Region, name: str, number: int = signal.SIGTERM) -> None:
-    """What systemctl does: SIGTERM (or another signal), and a start when it is gone."""
+    """Restart a process like systemctl: send SIGTERM (or another signal), and start the process when it has ended."""
     process = region.processes[name]
     if number == signal.SIGTERM:
         process.stop()
@@ -56,7 +56,7 @@ def restart(region: Region, name: str, number: int = signal.SIGTERM) -> None:
 
 
 def replaced(program: Path, directory: Path) -> str:
-    """A new program in the place of the old one: written beside, then renamed."""
+    """Replace a program: write the new file beside the old one, then rename it."""
     beside = directory / f"{program.name}.new"
     shutil.copy2(program, beside)
     return str(beside.rename(directory / program.name))
@@ -99,7 +99,7 @@ def test_upgrade_of_the_route_servers(region: Region) -> None:
 
 
 def test_upgrade_of_a_route_server_that_cannot_read_its_state(region: Region) -> None:
-    """The way back, in its worst form: the older program refuses what the newer one wrote."""
+    """The worst downgrade: the older program refuses the state that the newer one wrote."""
     state = LAB / "rs1" / "rules"
 
     def step() -> None:

@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def run(figures: Figures, sizes: list[int], wanted: list[str], often: int, output: Path) -> None:
-    """Everything at every size. Nothing is left behind but the figures, which are kept after each."""
+    """Measure every database at every size. Only the figures remain; they are saved after each measurement."""
     started = time.monotonic()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="weft-simulate-"))
@@ -89,7 +89,7 @@ def run(figures: Figures, sizes: list[int], wanted: list[str], often: int, outpu
 async def measured(
     database: str, url: str, before: Intent, intent: Intent, numbers: range, folder: Path, often: int
 ) -> tuple[list[Figure], list[tuple[int, str, str, float]]]:
-    """One database at one size: filled, then a controller started on it and measured."""
+    """Fill one database to one size, start a controller on it, and measure."""
     size = len(intent.cloudlets)
     started = time.perf_counter()
     if numbers.start == 0:

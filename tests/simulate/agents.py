@@ -1,4 +1,4 @@
-"""Simulated agents: each takes its desired state as it comes over the wire, and reports a kernel that agrees."""
+"""Simulated agents: each reads its desired state in its wire format, and reports a kernel that agrees with it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -12,7 +12,7 @@ from tests.kernels import kernel
 
 
 async def follow(region: Region, name: str) -> None:
-    """One agent, until cancelled."""
+    """Run one agent until cancelled."""
     with region.agents.registry.attend(name) as wake:
         while True:
             wake.clear()
@@ -24,7 +24,7 @@ async def follow(region: Region, name: str) -> None:
 
 @asynccontextmanager
 async def attending(region: Region, names: Iterable[str]) -> AsyncIterator[None]:
-    """The agents of these cloudlets, until the block ends."""
+    """Run the agents of these cloudlets until the block ends."""
     tasks = [asyncio.create_task(follow(region, name)) for name in names]
     await asyncio.sleep(0)
     try:

@@ -1,4 +1,4 @@
-"""What a run found."""
+"""The figures of a run."""
 
 import json
 import math
@@ -12,8 +12,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing measured at one size. Times in ms; `count` is how often it was done, `rate` per second where several
-    were under way at once. `database` is empty for what has nothing to do with one."""
+    """One thing measured at one size. Times are in ms; `count` is how often it was done, `rate` is per second where
+    several ran at once. `database` is empty for figures that do not depend on one."""
 
     step: str
     cloudlets: int
@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass
 class Figures:
-    """All of a run. `state` has single figures by cloudlets, database and name."""
+    """All figures of a run. `state` has single figures by cloudlets, database and name."""
 
     machine: str
     load: str
@@ -48,7 +48,7 @@ class Figures:
 
 @dataclass
 class Watch:
-    """Times of one thing done again and again, in ms."""
+    """The times of one thing that is done repeatedly, in ms."""
 
     times: list[float] = field(default_factory=list)
 
@@ -64,18 +64,18 @@ class Watch:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that at least `percent` of all do not exceed (nearest rank)."""
+    """Return the smallest value that at least `percent` of all values do not exceed (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def machine() -> str:
-    """What this runs on, in a few words."""
+    """Return a short description of this machine."""
     model = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), ":unknown")
     return f"{os.cpu_count()} cores, {model.split(':')[1].strip()}"
 
 
 def resident_mb() -> float:
-    """Memory of this process, in MB."""
+    """Return the memory of this process, in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)

@@ -1,4 +1,4 @@
-"""What is measured of a region of a size, one function each. Calls go through the whole API, in this process."""
+"""The measurements of a region of a given size, one function each. Calls go through the whole API, in this process."""
 
 import asyncio
 import random
@@ -30,17 +30,17 @@ from tests.simulate.towns import (
 from tests.simulate.world import World
 
 NEWCOMERS = 900_000
-"""Numbers from here on are those of cloudlets that come and go again."""
+"""Numbers from here on are those of cloudlets that are added and removed again."""
 
 AT_ONCE = 20
 """Agents that wait for an answer at the same time."""
 
 LEASES = 10
-"""In an account."""
+"""The number of leases in one report of an agent."""
 
 
 def placing(intent: Intent, often: int) -> Figure:
-    """Where somebody goes who comes to a town; the bar is 10 ms, p99."""
+    """Measure the placing of a newcomer to a town; the bar is 10 ms, p99."""
     watch, chance, there = Watch(), random.Random(7), len(intent.cloudlets)
     for _ in range(often):
         number = chance.randrange(there)
@@ -53,7 +53,8 @@ def placing(intent: Intent, often: int) -> Figure:
 
 
 async def enrolment(world: World, often: int) -> Figure:
-    """Invited, enrolled, given a LAN, and placed by the policy in force: three calls, four changes."""
+    """Measure an enrolment: a cloudlet is invited, enrols, gets a LAN, and is placed by the policy in force. That is
+    three calls and four changes."""
     watch, chance = Watch(), random.Random(world.cloudlets)
     for number in range(NEWCOMERS, NEWCOMERS + often):
         latitude, longitude = location(chance.randrange(world.cloudlets))
@@ -70,7 +71,8 @@ async def enrolment(world: World, often: int) -> Figure:
 
 
 async def farewell(world: World, often: int) -> Figure:
-    """Those who enrolled go again: drained and removed, and what is left of their pools is looked at."""
+    """Measure the removal of the enrolled cloudlets: each is drained and removed, and the controller checks the rest of
+    its pools."""
     watch = Watch()
     for number in range(NEWCOMERS, NEWCOMERS + often):
         with watch.once():
@@ -80,7 +82,8 @@ async def farewell(world: World, often: int) -> Figure:
 
 
 async def joins(world: World, often: int) -> tuple[Figure, Figure]:
-    """A member leaves its pool and joins it again; both are answered when all agents of the pool have reported it."""
+    """Measure how a member leaves its pool and joins it again; each call is answered when all agents of the pool have
+    reported it."""
     leave, join, chance = Watch(), Watch(), random.Random(3)
     for _ in range(often):
         member = f"{name(chance.randrange(world.cloudlets))}-lan"
@@ -100,7 +103,8 @@ async def joins(world: World, often: int) -> tuple[Figure, Figure]:
 
 
 async def leases(world: World, often: int) -> Figure:
-    """Agents account for the addresses that they gave out by themselves: ten at a time, half renewed, half new."""
+    """Measure the reports of agents on the leases that they gave out by themselves: ten at a time, half renewed, half
+    new."""
     turn, cloudlets = time.time_ns(), random.Random(world.cloudlets).sample(range(world.cloudlets), often)
 
     async def account(number: int) -> None:
@@ -119,12 +123,12 @@ async def leases(world: World, often: int) -> Figure:
 
 
 def _newcomer(world: World, number: int) -> int:
-    """The number of a device that nobody has seen before, at this size or another."""
+    """Return the number of a device that no test has used before, at this size or another."""
     return 2**36 + (world.cloudlets << 16) + number
 
 
 async def reports(world: World, often: int) -> Figure:
-    """Reports on twenty neighbours each, from as many cloudlets at once."""
+    """Measure reports on twenty neighbours each, from `often` cloudlets at once."""
     chance = random.Random(9)
 
     async def report(number: int) -> None:
@@ -142,7 +146,8 @@ async def reports(world: World, often: int) -> Figure:
 
 
 async def policy(world: World, verb: str, often: int) -> Figure:
-    """A check, or a plan, of a policy with 200 more pools, chosen by label, that everybody is in one of."""
+    """Measure a check, or a plan, of a policy with 200 more pools that select by label; every cloudlet is in one of
+    them."""
     watch = Watch()
     for _ in range(often):
         with watch.once():
@@ -157,14 +162,14 @@ YAML = "application/yaml"
 
 
 class Failed(Exception):  # noqa: N818 - it says what is
-    """The controller did not do what was asked of it."""
+    """The controller did not do what the test asked."""
 
 
 Work = Callable[[int], Coroutine[Any, Any, None]]
 
 
 async def _rate(world: World, step: str, often: int, at_once: int, work: Work, worth: int = 1) -> Figure:
-    """`often` times, so many at a time, each counting for `worth`."""
+    """Do `work` `often` times, `at_once` of them at a time; each counts as `worth` in the rate."""
     watch, numbers = Watch(), iter(range(often))
 
     async def some() -> None:
@@ -179,7 +184,7 @@ async def _rate(world: World, step: str, often: int, at_once: int, work: Work, w
 
 
 async def _agent(world: World, number: int, path: str, body: dict[str, Any], status: int) -> Any:
-    """An agent's call; like a real one it tries again where the database is busy."""
+    """Call the agent API; like a real agent, try again while the database is busy."""
     headers = {"Authorization": f"Bearer {credential(number)}"}
     for _ in range(20):
         answer = await world.http.post(f"/api/v1/agent{path}", json=body, headers=headers)

@@ -49,7 +49,7 @@ STATE = {
 
 
 def publish(page: Path, figures: Figures) -> None:
-    """Writes the page and, beside it, the plot. What is said below the tables is kept."""
+    """Write the page and, beside it, the plot. Keep the text of the page below the tables."""
     said = page.read_text().partition("\n## What it means\n") if page.exists() else ("", "", "")
     text = INTRO.format(
         minutes=figures.seconds / 60,

@@ -1,4 +1,4 @@
-"""The growth curves: a panel for everything measured, on logarithmic scales."""
+"""The growth curves: a panel for each measurement, on logarithmic scales."""
 
 from pathlib import Path
 

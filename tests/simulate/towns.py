@@ -1,4 +1,4 @@
-"""A made-up country: towns of twenty cloudlets, a kilometre and a half around, far from each other. Everybody is an
+"""A made-up country: towns of twenty cloudlets within a kilometre and a half, far from each other. Every cloudlet is an
 EVPN site, since VE IDs end at 4,095, and has a LAN of 30 pairs and ten devices."""
 
 import random
@@ -18,10 +18,10 @@ RULE = PolicyVcp("town", Flavour.EVPN, "", automatic=True)
 RULES = Rules(vcps={RULE.name: RULE})
 POLICY = "apiVersion: weft/v1\nvcps:\n  town: {flavour: evpn, automatic: proximity}\n"
 PLANNED = POLICY + "".join(f"  group-{n}: {{flavour: evpn, select: {{group: g{n}}}}}\n" for n in range(GROUPS))
-"""What a plan is made for: a further pool for everybody, by label."""
+"""The policy that is planned: one more pool for every cloudlet, selected by label."""
 
 DEGREE = 111_000
-"""Metres of latitude, about."""
+"""Metres in a degree of latitude, approximately."""
 
 
 def name(number: int) -> str:
@@ -29,12 +29,12 @@ def name(number: int) -> str:
 
 
 def credential(number: int) -> str:
-    """The agent's secret."""
+    """Return the secret of an agent."""
     return f"credential-{number}"
 
 
 def incarnation(number: int) -> str:
-    """The agent's memory of the addresses that it gives out."""
+    """Return the id of an agent's memory of the addresses that it gives out."""
     return f"{number:032x}"
 
 
@@ -52,7 +52,7 @@ def prefix(number: int) -> str:
 
 
 def location(number: int) -> tuple[float, float]:
-    """Latitude and longitude. The same for a number in every run."""
+    """Return the latitude and longitude of a cloudlet: the same for a number in every run."""
     chance = random.Random(number)
     town = number // TOWN
     north, east = divmod(town, 200)
@@ -78,14 +78,15 @@ def endpoint(number: int) -> Endpoint:
 
 
 def grown(intent: Intent, first: int, last: int) -> Intent:
-    """With the cloudlets from `first` to before `last`, and their endpoints, in no pool."""
+    """Return the intent with the cloudlets from `first` up to but not including `last`, and their endpoints, in no
+    pool."""
     made = {name(n): cloudlet(n) for n in range(first, last)}
     endpoints = {e.name: e for e in map(endpoint, range(first, last))}
     return intent.but(cloudlets={**intent.cloudlets, **made}, endpoints={**intent.endpoints, **endpoints}, policy=RULES)
 
 
 def placed(intent: Intent, numbers: range) -> Intent:
-    """Everybody placed, one after the other, as if they had come one after the other."""
+    """Return the intent with all these cloudlets placed one after the other, as if they had enrolled in this order."""
     for number in numbers:
         intent = place(intent, RULE, f"{name(number)}-lan").intent
     return intent

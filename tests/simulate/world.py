@@ -1,4 +1,4 @@
-"""A controller over a database that is filled as if everybody had come one after the other, but in bulk."""
+"""A controller over a database that is filled in bulk, as if all cloudlets had enrolled one after the other."""
 
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -39,7 +39,8 @@ BATCH = 500
 
 @dataclass(frozen=True)
 class World:
-    """A running controller with so many cloudlets: `http` calls its API in this process, `region` is the inside."""
+    """A running controller with this many cloudlets: `http` calls its API in this process, `region` is its inner
+    state."""
 
     database: str
     cloudlets: int
@@ -49,14 +50,14 @@ class World:
 
 @contextmanager
 def postgresql() -> Iterator[str]:
-    """The URL of an empty PostgreSQL database on the disk, gone when the block ends."""
+    """Yield the URL of an empty PostgreSQL database on the disk, removed when the block ends."""
     with Cluster(durable=True) as cluster:
         cluster.create("simulated")
         yield cluster.url("simulated")
 
 
 async def fill(url: str, old: Intent, new: Intent, numbers: range) -> None:
-    """Writes what `new` has beyond `old`, and the devices of these cloudlets, each with a pair and a lease."""
+    """Write what `new` adds to `old`, and the devices of these cloudlets, each with a pair and a lease."""
     database = Database(url)
     await upgrade(database)
     async with database.write() as session:
@@ -71,7 +72,7 @@ async def fill(url: str, old: Intent, new: Intent, numbers: range) -> None:
             for table, some in rows.items():
                 await session.execute(insert(table), some)
     async with database.write() as session:
-        if "postgresql" in url:  # its counter knows nothing of the numbers that were given here
+        if "postgresql" in url:  # its sequence does not know the ids that were assigned here
             await session.execute(
                 text("SELECT setval(pg_get_serial_sequence('pairs', 'id'), (SELECT max(id) FROM pairs))")
             )
@@ -107,7 +108,7 @@ def _rows(numbers: range, beyond: int) -> dict[type[Base], list[dict[str, Any]]]
 
 @asynccontextmanager
 async def controller(database: str, url: str, cloudlets: int, folder: Path) -> AsyncIterator[tuple[World, float]]:
-    """A controller started on the database, and how long that took, in ms."""
+    """Start a controller on the database; yield it and the time of its start in ms."""
     token = folder / "admin"
     token.write_text(ADMIN)
     app = create_app(Settings(database_url=url, admin_token_file=token, agent_timeout=5.0))

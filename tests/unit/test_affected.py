@@ -1,4 +1,4 @@
-"""After a change, the tests that it is about."""
+"""The tests that a change affects."""
 
 from tests.house.affected import affected
 from tests.house.imports import ROOT, reduced

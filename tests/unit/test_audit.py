@@ -1,4 +1,4 @@
-"""What the audit makes of its tools' answers: nothing that was not asked counts as being in order."""
+"""The audit's reading of its tools' answers: nothing that was not asked counts as being in order."""
 
 import base64
 import json
@@ -53,7 +53,7 @@ def test_what_govulncheck_says() -> None:
 def test_every_go_program_is_asked_about_at_the_database_that_is_wanted(
     database: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A `go` of the test's own writes down what it was asked to do."""
+    """The test's own `go` records its arguments."""
     (tmp_path / "go").write_text('#!/bin/sh\necho "$*" >>"$ASKED"\necho \'{"config": {}}\'\n')
     (tmp_path / "go").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -1,4 +1,4 @@
-"""charon in containers and by its unit: it is there, it is the lab's, and its agent finds it."""
+"""charon in containers and by its unit: it is installed, it is configured like the lab's, and its agent finds it."""
 
 import fnmatch
 import re
@@ -24,14 +24,14 @@ TABLE = re.compile(r"^# (\[ipsec\])\n# (vici = .*)$", re.MULTILINE)
 
 @pytest.fixture(params=[True, False], ids=["kernel", "charon"])
 def esp(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose ESP it is."""
+    """Set whether the kernel or charon handles ESP."""
     monkeypatch.setattr(agents.ipsec.daemon, "kernel_esp", lambda: request.param)
     monkeypatch.setattr(daemons, "kernel_esp", lambda: request.param)
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """The agent's file with the table turned on, as its comment has it."""
+    """The agent's file with the table turned on, as its comment describes."""
     text, turned = TABLE.subn(r"\1\n\2", (ROOT / "deploy/agent.toml").read_text())
     assert turned == 1
     (tmp_path / "agent.toml").write_text(text)
@@ -131,6 +131,6 @@ def test_the_unit_s_paths_fit() -> None:
 
 
 def test_debian_s_own_units_make_way() -> None:
-    """One of both has the ports."""
+    """Only one of them can use the ports."""
     others = set(sandbox.words(UNIT, "Conflicts"))
     assert others == {"strongswan-starter.service", "strongswan.service"} <= set(sandbox.words(UNIT, "After"))

@@ -1,6 +1,6 @@
-"""docker-compose.yml and what it refers to: whole, hardened, and right for the programs it starts.
+"""docker-compose.yml and the files that it refers to: complete, hardened, and right for the programs it starts.
 
-With a compose tool on the machine the file is also put before it; building the images is not part of the tests."""
+If the machine has a compose tool, that tool checks the file too; the tests do not build the images."""
 
 import json
 import re
@@ -30,7 +30,7 @@ HOST_STATE = {"agent", "charon", "gobgpd", "zebra", "bgpd"}
 
 
 def instructions(dockerfile: Path) -> list[list[str]]:
-    """The instructions, one list of words each; comments and line ends within are gone."""
+    """Return the instructions, each as a list of words, without comments and line continuations."""
     text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", dockerfile.read_text(), flags=re.MULTILINE))
     return [shlex.split(line) for line in text.splitlines() if line.strip()]
 
@@ -100,7 +100,8 @@ def test_the_route_servers_are_a_pair_that_differs_only_in_itself() -> None:
 
 
 def controller_settings(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> Settings:
-    """What a controller of the file makes of its environment, with `given` in that of the compose tool."""
+    """Return the settings that a controller reads from the file's environment, with `given` in the environment of the
+    compose tool."""
     environment = dict(SERVICES["controller"]["environment"])
     assert {name.removeprefix("WEFT_").lower() for name in environment} <= set(Settings.model_fields)
     for name, value in environment.items():
@@ -122,7 +123,8 @@ def test_the_controller_understands_its_environment(monkeypatch: pytest.MonkeyPa
 
 
 def test_agents_are_served_over_tls_when_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what deploy/README.md says: the port is published, the secret mounted, and the agent's file has the URL."""
+    """The settings of deploy/README.md are complete: the port is published, the secret mounted, and the agent's file
+    has the URL."""
     described = (ROOT / "deploy/README.md").read_text()
     given = dict(re.findall(r"^ {6}(WEFT_\w+)=(\S+)$", described, re.MULTILINE))
     assert set(given) == {"WEFT_AUTHORITY", "WEFT_AGENT_LISTEN", "WEFT_AGENT_TLS_ONLY", "WEFT_SESSION_SECRET_FILE"}
@@ -140,7 +142,7 @@ def test_agents_are_served_over_tls_when_that_is_wanted(monkeypatch: pytest.Monk
 
 
 def test_the_secret_of_sessions_is_one_that_a_controller_takes(tmp_path: Path) -> None:
-    """As make-secrets makes it: long enough, and for its owner alone."""
+    """The secret that make-secrets writes is long enough, and only its owner can read it."""
     made = (ROOT / "deploy/make-secrets").read_text()
     random = re.search(r"^random\(\) .*$", made, re.MULTILINE)
     assert random is not None and "umask 077" in made
@@ -161,7 +163,8 @@ def test_the_agent_understands_its_file() -> None:
 
 
 def test_gobgpds_api_is_a_socket_for_root_alone() -> None:
-    """Who may use it may read keys of sessions and announce routes. Unit, containers and the agent's default agree."""
+    """A user of the socket may read keys of sessions and announce routes. Unit, containers and the agent's default
+    agree."""
     socket = agent_settings.GobgpSettings().api
     assert agent_settings.load(ROOT / "deploy/agent.toml").gobgp.api == socket
     unit = sandbox.unit(ROOT / "deploy/systemd/weft-gobgpd.service")
@@ -177,7 +180,7 @@ def test_gobgpds_api_is_a_socket_for_root_alone() -> None:
 
 
 def test_the_route_servers_options_are_those_of_the_lab() -> None:
-    """The lab starts the real program with them in every run."""
+    """The lab starts the real program with these options in every run."""
     lab = set(re.findall(r'"(--[a-z-]+)"', Path(daemons.__file__).read_text()))
     for name in ("rs1", "rs2"):
         assert {option.split("=")[0] for option in SERVICES[name]["command"]} <= lab
@@ -232,7 +235,8 @@ MOST_EXPOSED = {
     "weft-gobgpd": 2.0,
     "weft-routeserver": 2.0,
 }
-"""Of 10, as `systemd-analyze security` counts. The agent has the packet filter, all sockets and machines to run."""
+"""The maximum exposure of each unit, of 10, as `systemd-analyze security` counts. The agent needs the packet filter,
+all sockets and machines."""
 CAPABILITIES = {
     "weft-agent": {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"},
     "weft-charon": {"CAP_NET_ADMIN", "CAP_NET_BIND_SERVICE"},
@@ -259,7 +263,7 @@ def test_a_container_has_what_its_unit_has(name: str) -> None:
 
 
 def test_machines_outlive_the_agent() -> None:
-    """They are its children; and what proves that its journals are the latest outlives it as well."""
+    """Machines are the agent's child processes; the proof that its journals are the latest outlives the agent too."""
     agent = sandbox.unit(ROOT / "deploy/systemd/weft-agent.service")
     assert agent["KillMode"] == ["process"] and agent["RuntimeDirectoryPreserve"] == ["yes"]
     assert f"/run/{agent['RuntimeDirectory'][0]}" == str(PROOFS)
@@ -268,7 +272,7 @@ def test_machines_outlive_the_agent() -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze on this machine")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
 def test_systemd_takes_them(unit: Path, tmp_path: Path) -> None:
-    """With programs that are there: whether they are is not the unit's affair."""
+    """The programs are replaced by existing ones, as the unit is not responsible for their presence."""
     known = tmp_path / unit.name
     known.write_text(re.sub(r"/(opt/weft\S*/bin|usr/lib/ipsec)/[a-z-]+", "/bin/true", unit.read_text()))
     done = subprocess.run(["systemd-analyze", "verify", str(known)], capture_output=True, text=True, check=False)
@@ -280,7 +284,7 @@ def test_systemd_takes_them(unit: Path, tmp_path: Path) -> None:
 
 
 def test_the_agent_s_image_has_a_hypervisor() -> None:
-    """QEMU of the release that lab/qemu finds, as everywhere."""
+    """The image installs QEMU of the release that lab/qemu finds, as everywhere else."""
     lines = instructions(ROOT / "deploy/agent.Dockerfile")
     assert ["COPY", "lab/qemu", "/usr/local/sbin/weft-qemu"] in lines
     assert any(line[0] == "RUN" and "weft-qemu" in line for line in lines)
@@ -298,7 +302,7 @@ def test_scripts_are_clean() -> None:
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
 def test_an_image_is_built_from_pinned_parts(dockerfile: Path) -> None:
-    """But for Debian's packages, which its security updates replace."""
+    """Debian's packages are the exception, as security updates replace them."""
     constrained = {
         line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
     }

@@ -16,7 +16,7 @@ MODELS = {"old": 4, "middle": 8, "new": 12, "newest": 16}
 def host(
     features: frozenset[str], models: Mapping[str, frozenset[str]], accelerator: str = "kvm", vendor: str = "I"
 ) -> Platform:
-    """A cloudlet whose processors have these features."""
+    """Return the platform of a cloudlet whose processors have these features."""
     told = {name: CpuModel(features=len(has), missing=sorted(has - features)) for name, has in sorted(models.items())}
     return Platform(version="1", board="b", accelerator=accelerator, cpu="host", vendor=vendor, models=told)
 
@@ -29,7 +29,7 @@ KNOWN = {name: first(count) for name, count in MODELS.items()}
 
 
 def shown(cpu: str, models: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The features that a guest with that CPU sees where nothing is missing."""
+    """Return the features that a guest with that CPU sees if no feature is missing."""
     name, *removed = cpu.split(",")
     return models[name] - {word.removeprefix("-") for word in removed}
 
@@ -54,7 +54,7 @@ def test_a_model_that_lacks_too_much_is_none() -> None:
 
 
 def test_who_holds_it_down() -> None:
-    """Together, where several are alike; each kind of cloudlet for itself."""
+    """Equal cloudlets count together, and each kind of cloudlet for itself."""
     weak = {name: host(first(8), KNOWN) for name in ("c3", "c4")}
     strong = {name: host(first(12), KNOWN) for name in ("c1", "c2")}
     others = {"a1": host(first(4), KNOWN, vendor="A"), "t1": host(first(16), KNOWN, accelerator="tcg")}
@@ -84,7 +84,8 @@ sets = st.frozensets(st.sampled_from(FEATURES))
 def test_all_can_run_it(
     models: dict[str, frozenset[str]], hosts: list[tuple[frozenset[str], frozenset[str]]], random: Random
 ) -> None:
-    """Each has all features of it; it is the same in any order; with fewer cloudlets it never gets worse."""
+    """Each cloudlet has all features of the CPU; the order does not matter; with fewer cloudlets the CPU never gets
+    worse."""
     reports = {
         f"c{number}": host(has, {name: of for name, of in models.items() if name not in unknown})
         for number, (has, unknown) in enumerate(hosts)

@@ -1,4 +1,4 @@
-"""Which CPU a VM gets, and which cloudlets can give it."""
+"""The CPU of a VM, and the cloudlets that can give it."""
 
 from collections.abc import Mapping
 
@@ -39,7 +39,7 @@ def test_once_settled_it_stays() -> None:
 
 
 def test_other_kinds_of_cloudlets_do_not_hold_it_down() -> None:
-    """No VM goes there, whatever its CPU."""
+    """No VM can move there, whatever its CPU."""
     others = {"a1": host(first(4), KNOWN, vendor="A"), "t1": host(first(4), KNOWN, accelerator="tcg"), "old": OLDER}
     assert settle(None, "baseline", "host", "c1", REPORTS | others) == "new"
     assert settle(None, "baseline", "host", "a1", REPORTS | others) == "old"
@@ -47,7 +47,7 @@ def test_other_kinds_of_cloudlets_do_not_hold_it_down() -> None:
 
 @pytest.mark.parametrize("silent", [{}, {"c1": OLDER}])
 def test_a_driver_that_reports_no_models_gives_its_own(silent: Mapping[str, Platform]) -> None:
-    """Unless somebody has asked for another for this VM."""
+    """The exception is a VM for which another CPU was requested."""
     for rule in ("baseline", "newest", "host"):
         assert settle(None, "policy", rule, "c1", silent) is None
     for choice in ("baseline", "newest"):
@@ -101,7 +101,8 @@ def test_words_misspelt() -> None:
 
 @given(st.lists(sets, min_size=1, max_size=5), st.sampled_from(["baseline", *KNOWN]))
 def test_what_is_settled_can_be_given(hosts: list[frozenset[str]], choice: str) -> None:
-    """At the cloudlet where it is started, and a baseline everywhere; it is then settled for good there."""
+    """The cloudlet at which the VM starts can give the CPU, and all cloudlets can give a baseline; the choice there is
+    then final."""
     reports = {f"c{number}": host(has, KNOWN) for number, has in enumerate(hosts)}
     try:
         cpu = settle(None, choice, "host", "c0", reports)

@@ -1,4 +1,4 @@
-"""The distribution's name is one nobody else has, and what is installed with it is pinned."""
+"""The distribution's name belongs to nobody else, and everything installed with it is pinned."""
 
 import ast
 import re
@@ -24,7 +24,7 @@ READERS = {"version", "distribution", "metadata", "requires", "files"}
 
 
 def installs() -> list[tuple[Path, list[str]]]:
-    """Each `pip install` in the tree, as its words."""
+    """Return each `pip install` in the tree, as its words."""
     found = []
     for path in TEXTS:
         text = path.read_text(errors="replace").replace("\\\n", " ").replace("{DISTRIBUTION}", DISTRIBUTION)
@@ -34,7 +34,7 @@ def installs() -> list[tuple[Path, list[str]]]:
 
 
 def requirements(words: list[str]) -> list[Requirement]:
-    """What is asked of the index: neither options, nor paths."""
+    """Return the requirements from the package index: neither options, nor paths."""
     found, skip = [], False
     for word in words:
         if skip or word.startswith("-"):

@@ -1,4 +1,4 @@
-"""The house rules that a program can check: who may import what, and that every folder says what it is."""
+"""The repository's rules that a program can check: permitted imports, and a description of every folder."""
 
 import re
 from collections.abc import Iterator
@@ -94,11 +94,11 @@ OTHERS = {
     "vuln.go",
     "vulnerabilities.go",
 }
-"""Files that are named and not ours, or that a guide has its reader write."""
+"""Files that texts name and that are not in the repository, or that a guide's reader writes."""
 
 
 def texts() -> Iterator[Path]:
-    """What is written for people: documents, and code for its comments."""
+    """Yield the documents, and the code for its comments."""
     for folder in ("controller", "agents", "routeserver", "lab", "tests", "docs", "migrations", "policies", "deploy"):
         yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".py", ".go", ".md"))
     yield ROOT / "README.md"
@@ -149,7 +149,7 @@ def test_files_stay_small() -> None:
 
 
 def test_guides_are_short() -> None:
-    """Nobody reads a guide that grows without end; figures and long samples belong into `docs/reports/`."""
+    """A guide that grows without limit is not read; figures and long samples belong into `docs/reports/`."""
     guides = (ROOT / "docs" / reader for reader in ("operate", "policy", "network", "contribute"))
     words = {page.name: len(page.read_text().split()) for folder in guides for page in folder.glob("*.md")}
     assert sum(words.values()) < 35_000, words

@@ -1,4 +1,4 @@
-"""The page on the papers names parts of the code that are there."""
+"""The page on the papers names existing parts of the code."""
 
 import re
 from pathlib import Path

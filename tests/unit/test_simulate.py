@@ -1,4 +1,4 @@
-"""The simulation, as `make simulate` starts it, of a region so small that it takes seconds."""
+"""The simulation, as `make simulate` starts it, of a region small enough to take seconds."""
 
 import json
 import subprocess

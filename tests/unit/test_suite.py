@@ -1,4 +1,4 @@
-"""What fails is run once more and named if it passes then; what fails for good, or in numbers, fails the run."""
+"""A failed test runs once more, and is named if it passes then; repeated failures, or too many, fail the run."""
 
 from pathlib import Path
 

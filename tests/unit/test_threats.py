@@ -1,4 +1,4 @@
-"""The threat model names tests, and they are there."""
+"""The threat model names tests, and they exist."""
 
 import re
 from pathlib import Path

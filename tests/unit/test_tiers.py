@@ -1,4 +1,4 @@
-"""Which tests a tier of the suite holds: each tier holds the one before it, and none is empty of a kind."""
+"""The tests of a tier: each tier includes the one before it, and none lacks a kind of test."""
 
 import subprocess
 import sys
@@ -56,7 +56,7 @@ def test_a_tier_holds(tmp_path: Path, tier: Tier) -> None:
 
 
 def test_every_subsystem_has_a_smoke_test() -> None:
-    """Each file of lab tests that is about a subsystem of its own has a test that `make test` runs."""
+    """Each file of lab tests with a subsystem of its own has a test that `make test` runs."""
     without = {
         path.stem.removeprefix("test_")
         for path in (ROOT / "tests" / "integration").glob("test_*.py")

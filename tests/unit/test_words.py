@@ -1,4 +1,4 @@
-"""Which known word is near an unknown one."""
+"""Finds the known word that is near an unknown one."""
 
 import string
 

@@ -1,4 +1,4 @@
-"""From the desired state to frr.conf text. Pure."""
+"""Turns the desired state into frr.conf text. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ _PASSWORD = re.compile(r"[0-9A-Za-z]{1,80}", re.ASCII)
 
 
 def render(desired: Desired, passwords: Mapping[str, str] | None = None, hops: int | None = None) -> str:
-    """The bgpd configuration of one cloudlet: its route servers and its EVPN endpoints. Sessions are signed with
-    `passwords`, by address, and go over `hops` at most (GTSM).
+    """Return the bgpd configuration of one cloudlet: its route servers and its EVPN endpoints. `passwords`, by address,
+    sign the sessions, which go over `hops` at most (GTSM).
 
-    Lists are sorted, so equal desired states give equal text whatever their order. Remotes are not in it.
-    Raises ValueError naming the field when a value would not be what bgpd takes it for.
+    Lists are sorted, so equal desired states give equal text whatever their order. Remotes are not in it. Raises
+    ValueError naming the field when bgpd would read a value differently.
     """
     _check(desired)
     if not all(_PASSWORD.fullmatch(password) for password in (passwords or {}).values()):

@@ -1,4 +1,4 @@
-"""The door to FRR's daemons: load a configuration, read the sessions."""
+"""Access to FRR's daemons: loads a configuration, reads the sessions."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ class _Peer(TypedDict):
 
 
 class _Summary(TypedDict):
-    """bgpd's description of all sessions; nothing where there are none."""
+    """bgpd's description of all sessions; empty if there are none."""
 
     peers: NotRequired[dict[str, _Peer]]
 
@@ -41,14 +41,14 @@ _SUMMARY = TypeAdapter(_Summary)
 
 
 class FrrError(Exception):
-    """FRR is not running or did not take the configuration. The text is for people."""
+    """FRR is not running or did not take the configuration. The text is for users."""
 
 
 class Frr:
-    """zebra and bgpd, which somebody else starts, with their vty sockets in `vty_dir`.
+    """zebra and bgpd, which another program starts, with their vty sockets in `vty_dir`.
 
-    `conf` is where the text goes that frr-reload.py reads; its directory must be writable. frr-reload.py is only told
-    about bgpd: given zebra too, it would switch IP forwarding on or off, which is not FRR's to decide here.
+    `conf` is the file that frr-reload.py reads; its directory must be writable. frr-reload.py only configures bgpd:
+    with zebra too, it would switch IP forwarding on or off, which FRR must not decide here.
     """
 
     def __init__(self, vty_dir: Path, conf: Path) -> None:
@@ -59,11 +59,11 @@ class Frr:
         self._lock = asyncio.Lock()
 
     async def apply(self, config: str) -> bool:
-        """Makes bgpd run with `config`; says whether that changed anything.
+        """Make bgpd run with `config`. Return whether that changed anything.
 
-        Passwords are set over the vty socket first: frr-reload.py would show those of before in the list of processes.
-        Starts no process when bgpd already runs with it. Otherwise frr-reload.py applies the difference alone, so what
-        stays keeps its sessions and routes. Raises FrrError.
+        Passwords are set over the vty socket first, because frr-reload.py would show the old ones in the list of
+        processes. If bgpd already runs with `config`, no process is started. Otherwise frr-reload.py applies only the
+        difference, so sessions and routes that stay are not disturbed. Raises FrrError.
         """
         async with self._lock:
             changed = await self.resolve_next_hops()
@@ -81,8 +81,8 @@ class Frr:
             return changed or after != before
 
     async def sessions(self) -> dict[str, str]:
-        """The state of the session with each route server by its address: `established`, or the FSM state's name.
-        Raises FrrError."""
+        """Return the state of the session with each route server by its address: `established`, or the FSM state's
+        name. Raises FrrError."""
         said = await self._ask(self._bgpd, _SESSIONS)
         try:
             peers = read_json(_SUMMARY, said or "{}").get("peers", {})
@@ -93,7 +93,8 @@ class Frr:
     async def resolve_next_hops(self) -> bool:
         """Let zebra resolve next hops by a default route; return whether that changed anything.
 
-        FRR up to 9 must be told. The zebra of FRR 10 does so by default and does not know the command. Raises FrrError.
+        FRR up to 9 needs the command. The zebra of FRR 10 does so by default and does not know the command. Raises
+        FrrError.
         """
         if _NEXT_HOPS_BY_DEFAULT_ROUTE in await self._ask(self._zebra, "show running-config"):
             return False
@@ -109,7 +110,7 @@ class Frr:
         return await self._ask(self._bgpd, "show running-config")
 
     async def _quietly(self, *commands: str) -> None:
-        """A command with a password in it, which no error may repeat."""
+        """Run a command with a password in it, which no error may repeat."""
         try:
             await ask(self._bgpd, *commands)
         except VtyError:
@@ -138,14 +139,14 @@ class Frr:
 
 
 def _complaint(output: str) -> str:
-    """What frr-reload.py said last, less colours and dates."""
+    """Return the last lines of frr-reload.py's output, without colours and dates."""
     plain = re.sub(r"^\d{4}-\S+ \S+ +", "", re.sub(r"\x1b\[\d+m", "", output), flags=re.MULTILINE)
     lines = [line.strip() for line in plain.splitlines() if line.strip()]
     return "; ".join(lines[-5:]) or "no reason given"
 
 
 def sign(running: str, wanted: str) -> Iterator[tuple[str, ...]]:
-    """The commands that give the neighbours that bgpd has the passwords of the wanted configuration, or none."""
+    """Yield the commands that give bgpd's present neighbours the passwords of the wanted configuration, or none."""
     had = {address: password for _, address, password in _PASSWORD.findall(running)}
     have = {address: password for _, address, password in _PASSWORD.findall(wanted)}
     router = re.search(r"^router bgp \d+$", running, re.MULTILINE)
@@ -158,8 +159,8 @@ def sign(running: str, wanted: str) -> Iterator[tuple[str, ...]]:
 
 
 def _keep(conf: Path, text: str) -> None:
-    """Replaces a file that others may not read. Its owner and its group stay: FRR's daemons are not root's, and read it
-    when they start."""
+    """Replace a file that others may not read. Its owner and its group stay: FRR's daemons do not run as root, and read
+    it when they start."""
     before = conf.stat() if conf.exists() else None
     mode = before.st_mode & 0o640 if before is not None else 0o600
 

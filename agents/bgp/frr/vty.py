@@ -1,7 +1,7 @@
-"""One command to one FRR daemon over its vty socket, as vtysh does it, without a process.
+"""Sends a command to an FRR daemon over its vty socket, as vtysh does, without a process.
 
-The protocol: a command ends with a zero byte; the reply is text followed by three zero bytes and a status byte
-(FRR lib/vty.c, vtysh/vtysh.c).
+The protocol: a command ends with a zero byte; the reply is text followed by three zero bytes and a status byte (FRR
+lib/vty.c, vtysh/vtysh.c).
 """
 
 import asyncio
@@ -13,11 +13,11 @@ _MAX_REPLY = 2**24  # bytes
 
 
 class VtyError(Exception):
-    """The daemon is not there, or refused a command. The text is for people."""
+    """The daemon is not there, or refused a command. The text is for users."""
 
 
 async def ask(socket: Path, *commands: str) -> str:
-    """Runs `commands` in one vty session in enable mode and returns the last one's reply.
+    """Run `commands` in one vty session in enable mode and return the last one's reply.
 
     Raises VtyError when nobody listens on `socket`, when the daemon hangs, and when it refuses a command.
     """

@@ -1,6 +1,6 @@
-"""The door to gobgpd, the VPLS PE's BGP speaker, over its gRPC API.
+"""Access to gobgpd, the VPLS PE's BGP speaker, over its gRPC API.
 
-Start with `Gobgp` (speaker.py): it keeps the daemon configured and its table at hand; messages.py translates between
+Start with `Gobgp` (speaker.py): it keeps the daemon configured and its table at hand. messages.py translates between
 our values and the API's messages.
 """
 

@@ -1,4 +1,4 @@
-"""Between our values and the messages of gobgpd's API. Pure."""
+"""Translates between our values and the messages of gobgpd's API. Pure."""
 
 from ipaddress import IPv4Address
 
@@ -20,7 +20,8 @@ _ROUTE_TARGET = 2  # sub-type (RFC 4360 section 4)
 
 
 def everything() -> gobgp.WatchEventRequest:
-    """Sessions, then the whole table in one message, then End-of-RIB markers; after that every change."""
+    """Return the request for all events: sessions, then the whole table in one message, then End-of-RIB markers, and
+    after that every change."""
     table = gobgp.WatchEventRequest.Table
     kinds = (table.Filter.TYPE_BEST, table.Filter.TYPE_EOR)
     filters = [table.Filter(type=kind, init=True) for kind in kinds]
@@ -28,8 +29,8 @@ def everything() -> gobgp.WatchEventRequest:
 
 
 def peer(speaker: Speaker, local: str, password: str = "", hops: int | None = None) -> gobgp.Peer:
-    """The session with a route server, from address `local`, for l2vpn-vpls alone; signed with `password` (TCP-MD5),
-    and with nobody more than `hops` away (GTSM)."""
+    """Return the session with a route server, from address `local`, for l2vpn-vpls alone. `password` signs it
+    (TCP-MD5), and the route server may be at most `hops` away (GTSM)."""
     return gobgp.Peer(
         conf=gobgp.PeerConf(
             neighbor_address=speaker.address,
@@ -47,7 +48,7 @@ def peer(speaker: Speaker, local: str, password: str = "", hops: int | None = No
                 idle_hold_time_after_reset=1,
             )
         ),
-        # Not `local_restarting`: who comes back does not claim to have gone on forwarding, it may have booted.
+        # Not `local_restarting`: a PE that comes back does not claim that it went on forwarding, it may have booted.
         graceful_restart=gobgp.GracefulRestart(enabled=True, restart_time=_RESTART_TIME),
         afi_safis=[
             gobgp.AfiSafi(
@@ -63,7 +64,7 @@ _CONTROL_WORD = 0x02
 
 
 def same_peer(one: gobgp.Peer, other: gobgp.Peer) -> bool:
-    """Whether two peers are configured alike, in what we configure."""
+    """Return whether two peers have equal configurations, in the properties that we set."""
 
     def key(p: gobgp.Peer) -> tuple[object, ...]:
         families = [(f.config.family.afi, f.config.family.safi) for f in p.afi_safis]
@@ -76,7 +77,7 @@ def same_peer(one: gobgp.Peer, other: gobgp.Peer) -> bool:
 
 
 def state(peer: gobgp.Peer) -> str:
-    """The FSM state's name in lower case; its number if it is none that we know."""
+    """Return the FSM state's name in lower case, or its number if the name is not known."""
     number = peer.state.session_state
     try:
         return str(gobgp.PeerState.SessionState.Name(number)).removeprefix("SESSION_STATE_").lower()
@@ -85,7 +86,7 @@ def state(peer: gobgp.Peer) -> str:
 
 
 def path(announcement: Announcement) -> gobgp.Path:
-    """The route as AddPath takes it: RFC 4761 NLRI, route targets, layer-2 info, and VXLAN as encapsulation."""
+    """Return the route as AddPath takes it: RFC 4761 NLRI, route targets, layer-2 info, and VXLAN as encapsulation."""
     block = announcement.block
     message = nlri.NLRI(
         vpls=nlri.VPLSNLRI(
@@ -113,13 +114,13 @@ def path(announcement: Announcement) -> gobgp.Path:
 
 
 def block(path: gobgp.Path) -> LabelBlock:
-    """The NLRI of a VPLS path."""
+    """Return the NLRI of a VPLS path."""
     v = path.nlri.vpls
     return LabelBlock(_rd_text(v.rd), v.ve_id, v.ve_block_offset, v.ve_block_size, v.label_block_base)
 
 
 def announcement(path: gobgp.Path) -> Announcement:
-    """A VPLS path with those of its attributes that a pseudowire depends on."""
+    """Return a VPLS path with those of its attributes that a pseudowire depends on."""
     rts: set[str] = set()
     next_hop, mtu, control_word = "", 0, False
     for attr in path.pattrs:
@@ -136,8 +137,8 @@ def announcement(path: gobgp.Path) -> Announcement:
 
 
 def _split(text: str) -> tuple[str, int, bool]:
-    """The administrator, the number, and whether an AS number has four octets on the wire: those beyond 65535 have, and
-    those with an L, which makes another value of the same numbers (RFC 5668)."""
+    """Return the administrator, the number, and whether an AS number has four octets on the wire: those beyond 65535
+    have, and those with an L, which makes a different value of the same numbers (RFC 5668)."""
     administrator, _, number = text.rpartition(":")
     long = administrator.endswith("L") or ("." not in administrator and int(administrator) > 0xFFFF)
     return administrator.removesuffix("L"), int(number), long

@@ -1,7 +1,7 @@
-"""Keeps one gobgpd as it should be and its VPLS table at hand.
+"""Keeps one gobgpd configured as intended and its VPLS table at hand.
 
-Event-driven: one stream gives the sessions, the whole table at once, and then every change of a best path. Two route
-servers give two paths of one NLRI; its best path goes only when the last one has gone.
+It is event-driven: one stream gives the sessions, the whole table at once, and then every change of a best path. Two
+route servers give two paths of one NLRI; its best path goes only when the last one has gone.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from controller.wire.desired import Speaker
 log = logging.getLogger(__name__)
 
 HOLD = 30.0
-"""Seconds for which pseudowires are kept though gobgpd's table is not complete."""
+"""Seconds for which pseudowires are kept although gobgpd's table is not complete."""
 
 _SETTLE = 5.0  # seconds after which an established session counts as complete without an End-of-RIB marker
 _RETRY = 0.5  # seconds between attempts to reach gobgpd
@@ -30,8 +30,8 @@ _CHANNEL = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_bac
 
 @dataclass(frozen=True, slots=True)
 class SpeakerIntent:
-    """What the speaker should be: its own numbers, its route servers, what it announces. `local` is the VTEP. Sessions
-    are signed with `passwords`, by address, and route servers at most `hops` away."""
+    """The desired speaker: its own numbers, its route servers, its announcements. `local` is the VTEP. `passwords`, by
+    address, sign the sessions, and route servers are at most `hops` away."""
 
     asn: int
     router_id: str
@@ -43,12 +43,9 @@ class SpeakerIntent:
 
 
 class Gobgp:
-    """One gobgpd. `run()` keeps it as intended, for ever; `changed` is called after each change of what it knows.
-
-    `sessions` has each route server's session state by its address, `signed` what those are signed with that were
-    configured. `problem` is a sentence while gobgpd does not
-    do what it should.
-    """
+    """One gobgpd. `run()` keeps it as intended until it is cancelled, and calls `changed` after each change of its
+    state. `sessions` has each route server's session state by its address, and `signed` the passwords of the configured
+    sessions. `problem` is a sentence while gobgpd does not work as it should."""
 
     def __init__(self, target: str, changed: Callable[[], None]) -> None:
         self.sessions: dict[str, str] = {}
@@ -60,18 +57,18 @@ class Gobgp:
         self._work = asyncio.Event()
         self._own: dict[LabelBlock, Announcement] = {}
         self._learned: dict[LabelBlock, Announcement] = {}
-        self._ended: set[str] = set()  # addresses of route servers that have sent all they had
+        self._ended: set[str] = set()  # addresses of route servers that have sent their whole table
         self._synced = False
         self._hold_until = 0.0
 
     @property
     def table(self) -> tuple[Announcement, ...]:
-        """Every VPLS route the speaker has, its own ones included."""
+        """Every VPLS route that the speaker has, including its own."""
         return (*self._own.values(), *self._learned.values())
 
     @property
     def complete(self) -> bool:
-        """Whether the table can be taken for all there is, or has been waited for long enough (HOLD)."""
+        """Whether the table counts as complete, or the speaker has waited for it long enough (HOLD)."""
         if asyncio.get_running_loop().time() >= self._hold_until:
             return True
         if not self._synced or self._intent is None:
@@ -81,17 +78,17 @@ class Gobgp:
 
     @property
     def intended(self) -> bool:
-        """Whether gobgpd was ever needed here."""
+        """Whether this cloudlet has ever needed gobgpd."""
         return self._intent is not None
 
     def intend(self, intent: SpeakerIntent) -> None:
-        """Sets what the speaker should be; takes effect soon."""
+        """Set the desired speaker; it takes effect soon."""
         if intent != self._intent:
             self._intent = intent
             self._work.set()
 
     async def run(self) -> None:
-        """Connects, configures and watches, again and again."""
+        """Connect, configure and watch, again and again."""
         self._hold()
         while True:
             await self._work.wait()
@@ -146,7 +143,7 @@ class Gobgp:
                 with suppress(asyncio.CancelledError):
                     await configuring
 
-    # What gobgpd says.
+    # Events of gobgpd.
 
     def _peer(self, peer: gobgp.Peer) -> None:
         address, state = peer.state.neighbor_address, messages.state(peer)
@@ -182,10 +179,10 @@ class Gobgp:
                 table = self._learned if path.neighbor_ip else self._own
                 table[block] = messages.announcement(path)
 
-    # What gobgpd is told.
+    # Configuration of gobgpd.
 
     async def _configure(self, stub: GoBgpServiceStub, started: SpeakerIntent) -> None:
-        """Ends when the speaker has to be started anew."""
+        """Configure peers and routes after each change. Return when the speaker has to be restarted."""
         while True:
             self._work.clear()
             intent = self._intent

@@ -1,4 +1,4 @@
-"""The advertiser: a socket on one bridge, and waiting."""
+"""The advertiser: a socket on one bridge, and a task that waits and sends."""
 
 import asyncio
 import logging
@@ -19,14 +19,14 @@ _RETRY = 1.0  # seconds; a bridge without a live port has no link-local address 
 
 
 class AdvertiserError(Exception):
-    """The advertiser cannot be started. The text is for people."""
+    """Raised when the advertiser cannot start. The text is for users."""
 
 
 class Advertiser:
-    """Advertises the gateway on `bridge`: what `told` says.
+    """Advertises the gateway on `bridge`, with the contents of `told`.
 
-    `start` and `stop` belong to one event loop; the socket is bound to the interface as it is at `start`. `stop` says
-    nothing to the LAN: whoever stops an agent does not stop the gateway, which goes on in the kernel.
+    `start` and `stop` belong to one event loop; the socket is bound to the interface as it is at `start`. `stop` sends
+    nothing to the LAN: when the agent stops, the gateway goes on in the kernel.
     """
 
     def __init__(self, bridge: str, told: Advertisement) -> None:
@@ -37,7 +37,7 @@ class Advertiser:
         self._asked = asyncio.Event()
 
     async def start(self) -> None:
-        """Opens the socket and begins. Raises AdvertiserError when the bridge is not there."""
+        """Open the socket and begin. Raises AdvertiserError when the bridge does not exist."""
         self._asked = asyncio.Event()
         raw = socket.socket(socket.AF_INET6, socket.SOCK_RAW | socket.SOCK_NONBLOCK, socket.IPPROTO_ICMPV6)
         try:
@@ -58,7 +58,7 @@ class Advertiser:
         self._task = asyncio.create_task(self._advertise(raw))
 
     async def stop(self) -> None:
-        """Closes the socket. Stopping twice is no error."""
+        """Close the socket. Stopping twice is no error."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -69,7 +69,8 @@ class Advertiser:
             self._socket = None
 
     def greet(self) -> None:
-        """As if somebody had asked: for those who are new on the LAN and do not know that they should."""
+        """Advertise as if a solicitation had come, for devices that are new on the LAN and do not know that they can
+        ask."""
         self._asked.set()
 
     async def _advertise(self, raw: socket.socket) -> None:
@@ -108,7 +109,7 @@ class Advertiser:
 
 
 def _only(kind: int) -> bytes:
-    """A filter that lets one ICMPv6 type through (RFC 3542, section 3.2): a set bit blocks."""
+    """Return a filter that lets one ICMPv6 type through (RFC 3542, section 3.2): a set bit blocks."""
     words = [_BLOCK_ALL] * 8
     words[kind >> 5] &= ~(1 << (kind & 31))
     return struct.pack("=8I", *words)

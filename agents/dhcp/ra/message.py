@@ -14,21 +14,21 @@ SOLICITATION, ADVERTISEMENT = 133, 134
 _HEAD = struct.Struct("!BBHBBHII")
 _PREFIX = struct.Struct("!BBBBIII16s")
 _SOURCE, _PREFIX_INFORMATION, _MTU, _ROUTE, _DNS_SERVERS, _DNS_SEARCH = 1, 3, 5, 24, 25, 31
-_MANAGED, _OTHER = 0x80, 0x40  # addresses by DHCPv6, and so is everything else
-_ON_LINK = 0x80  # and not _AUTONOMOUS (0x40): nobody makes an address up
+_MANAGED, _OTHER = 0x80, 0x40  # DHCPv6 gives addresses and everything else
+_ON_LINK = 0x80  # without _AUTONOMOUS (0x40): no device makes up its own address
 _HOPS = 64
 _PREFIX_LIFETIME = 30 * 86400  # seconds; RFC 4861's default. It says what is on the link, not how long leases last.
 
 
 class MessageError(ValueError):
-    """No valid router solicitation. The text says why."""
+    """Raised for a message that is no valid router solicitation. The text says why."""
 
 
 @dataclass(frozen=True)
 class Advertisement:
-    """What a LAN's devices are told: that the sender, whose Ethernet address is `mac`, is a router for `lifetime`
-    seconds, the prefix that is on the link, the MTU in bytes, name servers, names to search, and prefixes to which the
-    sender is the way."""
+    """The contents of an advertisement. The sender, whose Ethernet address is `mac`, is a router for `lifetime`
+    seconds. Then come the prefix on the link, the MTU in bytes, name servers, names to search, and prefixes to which
+    the sender is the route."""
 
     mac: bytes
     prefix: IPv6Network
@@ -49,7 +49,7 @@ class Advertisement:
 
 
 def encode(advertisement: Advertisement) -> bytes:
-    """The ICMPv6 message; the kernel fills its checksum in."""
+    """Return the ICMPv6 message; the kernel fills in its checksum."""
     told = advertisement
     head = _HEAD.pack(ADVERTISEMENT, 0, 0, _HOPS, _MANAGED | _OTHER, told.lifetime, 0, 0)
     source = bytes((_SOURCE, 1)) + told.mac
@@ -69,7 +69,7 @@ def _route(to: IPv6Network, lifetime: int) -> bytes:
 
 
 def _names(told: Advertisement) -> bytes:
-    """Name servers and names to search, for as long as the router counts (RFC 8106, section 5)."""
+    """Return the options for name servers and names to search, with the router's own lifetime (RFC 8106, section 5)."""
     found = b""
     for kind, value in (
         (_DNS_SERVERS, b"".join(address.packed for address in told.dns)),
@@ -82,7 +82,7 @@ def _names(told: Advertisement) -> bytes:
 
 
 def check(solicitation: bytes, source: IPv6Address, hops: int) -> None:
-    """Whether it is a solicitation that must be answered (section 6.1.1). Raises MessageError."""
+    """Raise MessageError unless it is a solicitation that must be answered (section 6.1.1)."""
     if hops != 255:
         raise MessageError(f"it came over a router: {hops} hops left")
     if len(solicitation) < 8 or solicitation[0] != SOLICITATION or solicitation[1] != 0:

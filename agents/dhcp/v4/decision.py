@@ -1,7 +1,7 @@
-"""What a client asks for, and what the answer is (RFC 2131 section 4.3). Pure: the plan is asked in between.
+"""The request in a client's message and the answer (RFC 2131 section 4.3). Pure: the server asks the plan in between.
 
-The server is authoritative for its LAN: a client that insists on an address of another LAN is told so (NAK) and
-starts again, which is how a device that walked in from another cloudlet gets its address here at once.
+The server is authoritative for its LAN: it refuses (NAK) a client that insists on an address of another LAN, and the
+client starts again. In this way a device that came from another cloudlet gets its address here at once.
 """
 
 import re
@@ -17,14 +17,14 @@ from controller.wire.leases import LeaseGrant
 _NOWHERE = IPv4Address(0)
 _LIMITED_BROADCAST = IPv4Address("255.255.255.255")
 _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", re.ASCII)
-_LONGEST_CLIENT_ID = 255  # octets: one option's (RFC 2132, section 9.14), as no client needs parts of it
-_LONGEST_LEASE = 2**32 - 1  # seconds; the protocol's infinity
+_LONGEST_CLIENT_ID = 255  # octets of one option (RFC 2132, section 9.14); no client needs several parts
+_LONGEST_LEASE = 2**32 - 1  # seconds; means infinity in the protocol
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Ask the plan, then answer with `kind`; a REQUEST gets its ACK only for the address it `insists` on. `renewing`:
-    the client uses that address now."""
+    """Ask the plan, then answer with `kind`; a REQUEST gets an ACK only for the address that it `insists` on.
+    `renewing`: the client uses that address now."""
 
     kind: MessageType
     hint: IPv4Address | None
@@ -41,26 +41,26 @@ class GiveBack:
 
 @dataclass(frozen=True)
 class Declined:
-    """The client found that somebody else uses `address`: nobody gets it for a time, and people are told."""
+    """The client found that another machine uses `address`: nobody gets it for a time, and users are told."""
 
     address: IPv4Address
 
 
 @dataclass(frozen=True)
 class Inform:
-    """The client has an address and wants to know the rest."""
+    """The client has an address and asks for the settings."""
 
 
 @dataclass(frozen=True)
 class Refuse:
-    """NAK without asking the plan."""
+    """Answer NAK without asking the plan."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Ignore:
-    """Not for this server."""
+    """Give no answer: the message is not for this server."""
 
     reason: str
 
@@ -69,7 +69,7 @@ Step = Ask | GiveBack | Declined | Inform | Refuse | Ignore
 
 
 def decide(message: Message, lan: LanSettings) -> Step:
-    """The first step: what this message wants of this server."""
+    """Return the first step: the request that this message makes to this server."""
     if message.op != 1:
         return Ignore("a reply")
     if message.giaddr != _NOWHERE:
@@ -97,7 +97,8 @@ def decide(message: Message, lan: LanSettings) -> Step:
 
 
 def _request(requested: IPv4Address | None, ciaddr: IPv4Address, lan: LanSettings) -> Step:
-    """SELECTING and INIT-REBOOT name the address in option 50, RENEWING and REBINDING in ciaddr."""
+    """Return the step for a REQUEST. SELECTING and INIT-REBOOT name the address in option 50, RENEWING and REBINDING in
+    ciaddr."""
     wanted = requested or ciaddr
     if wanted == _NOWHERE:
         return Ignore("REQUEST without an address")
@@ -107,9 +108,9 @@ def _request(requested: IPv4Address | None, ciaddr: IPv4Address, lan: LanSetting
 
 
 def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: LanSettings) -> Message:
-    """OFFER or ACK with what the plan granted; NAK when that is not what the client insists on.
+    """Return an OFFER or ACK with the granted address, or a NAK when it is not the address on which the client insists.
 
-    Raises ValueError when the grant is no address of this LAN, which is the plan's mistake, not the client's.
+    Raises ValueError when the grant is no address of this LAN, which is an error of the plan, not of the client.
     """
     address = IPv4Address(grant.address)
     if address not in lan.prefix or address == lan.gateway:
@@ -127,17 +128,17 @@ def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: LanSettings) -> M
 
 
 def inform(message: Message, lan: LanSettings) -> Message:
-    """ACK to an INFORM: the settings, no lease."""
+    """Return the ACK to an INFORM: the settings, no lease."""
     return _reply(message, lan, MessageType.ACK, options(lan), ciaddr=message.ciaddr)
 
 
 def nak(message: Message, lan: LanSettings, reason: str) -> Message:
-    """NAK with the reason (option 56)."""
+    """Return a NAK with the reason (option 56)."""
     return _reply(message, lan, MessageType.NAK, {Option.MESSAGE: reason.encode()[:255]})
 
 
 def destination(request: Message, reply: Message) -> tuple[bytes, IPv4Address]:
-    """The Ethernet and IP addresses the reply goes to (RFC 2131 section 4.1)."""
+    """Return the Ethernet and IP addresses to which the reply goes (RFC 2131 section 4.1)."""
     if reply.kind is not MessageType.NAK:
         if request.ciaddr != _NOWHERE:
             return request.mac, request.ciaddr
@@ -147,7 +148,7 @@ def destination(request: Message, reply: Message) -> tuple[bytes, IPv4Address]:
 
 
 def host_name(message: Message) -> str | None:
-    """The client's host name (option 12), None unless it is one: clients can put anything there."""
+    """Return the client's host name (option 12). None if the value is no host name: clients can put anything there."""
     name = message.options.get(Option.HOST_NAME, b"").rstrip(b"\0").decode("ascii", errors="replace")
     return name if _HOST_NAME.fullmatch(name) else None
 
@@ -160,8 +161,8 @@ def _reply(
     ciaddr: IPv4Address = _NOWHERE,
     yiaddr: IPv4Address = _NOWHERE,
 ) -> Message:
-    """A reply in the terms of the request. The client id goes back as it came (RFC 6842), and so does, as the last
-    option, what an access point or switch has put in (RFC 3046, section 2.2), which it may do without relaying."""
+    """Return a reply with the request's identifiers. It repeats the client id unchanged (RFC 6842). Its last option is
+    the one that an access point or switch added (RFC 3046, section 2.2), which it may do without relaying."""
     carried: dict[int, bytes] = {Option.SERVER_ID: lan.gateway.packed, **carries}
     for code in (Option.CLIENT_ID, Option.RELAY_AGENT):
         if code in message.options:

@@ -8,14 +8,14 @@ from ipaddress import IPv4Address
 
 _FIXED = struct.Struct("!BBBBIHH4s4s4s4s16s64s128s4s")
 _COOKIE = b"\x63\x82\x53\x63"
-_SHORTEST = 300  # octets; BOOTP's, and some relays and clients still insist on it (RFC 1542 section 2.1)
+_SHORTEST = 300  # octets, from BOOTP; some relays and clients still insist on it (RFC 1542 section 2.1)
 _BROADCAST = 0x8000
 _PAD, _END = 0, 255
 _NOWHERE = IPv4Address(0)
 
 
 class MessageError(ValueError):
-    """These bytes are no DHCP message. The text says why."""
+    """Raised for bytes that are no DHCP message. The text says why."""
 
 
 class MessageType(IntEnum):
@@ -73,7 +73,7 @@ class Message:
     options: Mapping[int, bytes] = field(default_factory=dict)
 
     def address(self, code: Option) -> IPv4Address | None:
-        """The option as an address; None when it is absent or has another length."""
+        """Return the option as an address; None when it is absent or has another length."""
         value = self.options.get(code, b"")
         return IPv4Address(value) if len(value) == 4 else None
 
@@ -82,7 +82,7 @@ class Message:
 
 
 def decode(data: bytes) -> Message:
-    """Reads a message. Raises MessageError; options it does not know are kept as they are."""
+    """Read a message. Raises MessageError. Unknown options are kept as they are."""
     if len(data) < _FIXED.size:
         raise MessageError(f"{len(data)} octets are too few")
     op, htype, hlen, _, xid, secs, flags, ci, yi, si, gi, chaddr, sname, file, cookie = _FIXED.unpack_from(data)
@@ -118,7 +118,7 @@ def decode(data: bytes) -> Message:
 
 
 def encode(message: Message) -> bytes:
-    """The message's octets. An option of more than 255 octets comes in parts (RFC 3396)."""
+    """Return the message's octets. An option of more than 255 octets comes in parts (RFC 3396)."""
     fixed = _FIXED.pack(
         message.op,
         1,
@@ -146,7 +146,7 @@ def encode(message: Message) -> bytes:
 
 
 def _read_options(field: bytes, into: dict[int, bytes]) -> None:
-    """Adds a field's options; an option that comes in parts is put together (RFC 3396)."""
+    """Add the options of a field to `into`; join an option that comes in parts (RFC 3396)."""
     at = 0
     while at < len(field) and field[at] != _END:
         code = field[at]

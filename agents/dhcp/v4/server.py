@@ -32,14 +32,14 @@ _ETH_P_IP = 0x0800
 
 
 class DhcpError(Exception):
-    """The server cannot be started. The text is for people."""
+    """Raised when a DHCP server cannot start. The text is for users."""
 
 
 class DhcpServer(asyncio.DatagramProtocol):
-    """Serves DHCP on `bridge` for `endpoint`, which is `lan`, out of `leases`.
+    """Serves DHCP on `bridge` for `endpoint`, whose settings are `lan`, with leases from `leases`.
 
-    `start` and `stop` belong to one event loop; the sockets are bound to the
-    interface as it is at `start`, so a bridge that was made anew needs a new server.
+    `start` and `stop` belong to one event loop; the sockets are bound to the interface as it is at `start`, so a bridge
+    that was made anew needs a new server.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         self._out: socket.socket | None = None
 
     async def start(self) -> None:
-        """Opens the sockets. Raises DhcpError when the bridge is not there or another server holds its port."""
+        """Open the sockets. Raises DhcpError when the bridge does not exist or another server holds the port."""
         inward = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         try:
             inward.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, self._bridge.encode())
@@ -73,7 +73,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         self._transport, _ = await loop.create_datagram_endpoint(lambda: self, sock=inward)
 
     async def stop(self) -> None:
-        """Closes the sockets and drops what is being worked on. Stopping twice is no error."""
+        """Close the sockets and cancel all work. Stopping twice is no error."""
         if self._transport:
             self._transport.close()
             self._transport = None
@@ -83,7 +83,7 @@ class DhcpServer(asyncio.DatagramProtocol):
             self._out = None
 
     def datagram_received(self, data: bytes, addr: tuple[str | None, int]) -> None:
-        """Takes in one datagram; never raises."""
+        """Take in one datagram. Never raises."""
         try:
             message = decode(data)
         except MessageError as reason:
@@ -92,7 +92,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         self._turns.take(message.mac, message)
 
     def error_received(self, exc: Exception) -> None:
-        """An ICMP error, say from a client that left: nothing to do."""
+        """Log an ICMP error, for example about a client that left. There is nothing else to do."""
         log.debug("%s: %s", self._bridge, exc)
 
     async def _serve(self, message: Message) -> None:
@@ -152,7 +152,7 @@ class DhcpServer(asyncio.DatagramProtocol):
             return
         mac, address = destination(request, reply)
         data = packet(self._lan.gateway, address, encode(reply))
-        # With SOCK_DGRAM the kernel writes the Ethernet header, with the bridge's address of the moment.
+        # With SOCK_DGRAM the kernel writes the Ethernet header, with the bridge's current address.
         self._out.sendto(data, (self._bridge, _ETH_P_IP, 0, 0, mac))
 
 

@@ -13,7 +13,7 @@ from controller.wire.host_settings import NO_SETTINGS, HostSettings, Route
 @dataclass(frozen=True)
 class LanSettings:
     """The settings that every client gets: the gateway (also the server identifier), the prefix, the MTU in bytes, and
-    the policy's settings for `hosts`."""
+    the policy's settings for hosts (`hosts`)."""
 
     gateway: IPv4Address
     prefix: IPv4Network
@@ -22,12 +22,12 @@ class LanSettings:
 
     @classmethod
     def of(cls, gateway: str, prefix: str, mtu: int, hosts: HostSettings = NO_SETTINGS) -> "LanSettings":
-        """The LAN as its endpoint has it. Raises ValueError."""
+        """Return the settings of an endpoint's LAN. Raises ValueError."""
         return cls(IPv4Address(gateway), IPv4Network(prefix), mtu, hosts)
 
 
 def options(lan: LanSettings) -> dict[int, bytes]:
-    """The options that do not depend on who asks."""
+    """Return the options that are the same for every client."""
     hosts = lan.hosts
     found: dict[int, bytes] = {
         Option.SUBNET_MASK: lan.prefix.netmask.packed,
@@ -48,7 +48,8 @@ def _servers(servers: Iterable[str]) -> bytes:
 
 
 def _routes(routes: Iterable[Route], gateway: IPv4Address) -> bytes:
-    """Clients that take these ignore the ROUTER option, so that the default route is among them (RFC 3442)."""
+    """Return the value of CLASSLESS_ROUTES. Clients that use it ignore the ROUTER option, so it has the default route
+    too (RFC 3442)."""
     own = [route for route in routes if ip_network(route.to).version == 4]
     every = [*own, Route(to="0.0.0.0/0")] if own and not any(route.to == "0.0.0.0/0" for route in own) else own
     return b"".join(_route(IPv4Network(route.to), IPv4Address(route.via or gateway)) for route in every)

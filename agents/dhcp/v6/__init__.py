@@ -1,9 +1,10 @@
-"""The LAN's DHCPv6 server (RFC 8415). It owns no addresses: a client gets the IPv6 half of the pair that DHCPv4 gives
-the same machine, as dual_stack.py ties the two by the MAC its frames come from.
+"""The LAN's DHCPv6 server (RFC 8415). It owns no addresses: a client gets the IPv6 address that belongs to the IPv4
+address of the same machine. dual_stack.py finds that machine by the MAC from which its frames come.
 
-Start with `Dhcp6Server` (server.py), the sockets and the bounded work; decision.py says what a message asks for and
-what the answer is, without I/O; message.py is the wire format, packet.py what is around it. Why a codec of our own:
-the one on PyPI, dhcpkit's, is of Python 3.4's days and comes as a whole server, and scapy is a workshop, not a tool.
+Start with `Dhcp6Server` (server.py), the sockets and the bounded work. decision.py decides, without I/O, what a message
+asks for and what the answer is. message.py is the wire format, packet.py the packet around it. Weft has its own codec
+because the one on PyPI, dhcpkit's, dates from Python 3.4 and is part of a whole server, and scapy is made for
+experiments.
 """
 
 from agents.dhcp.v6.decision import LanSettings6

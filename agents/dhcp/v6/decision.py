@@ -1,7 +1,8 @@
-"""What a client asks for, and what the answer is (RFC 8415, sections 16 and 18.3). Pure: the plan is asked in between.
+"""The request in a client's message and the answer (RFC 8415, sections 16 and 18.3). Pure: the server asks the plan in
+between.
 
-A machine has one address here, so of its associations the first one for addresses gets it and the others nothing. The
-server does not know bindings: who holds what is the plan's to say, every time.
+A machine has one address here: the first of its associations for addresses gets it, the others get nothing. The server
+stores no bindings: it asks the plan every time who holds which address.
 """
 
 import re
@@ -15,8 +16,8 @@ from agents.dhcp.v6.settings import options
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 from controller.wire.leases import LeaseGrant
 
-_LONGEST_LEASE = 2**32 - 2  # seconds; one more would be the protocol's infinity
-_MOST_ASSOCIATIONS = 8  # that one answer deals with
+_LONGEST_LEASE = 2**32 - 2  # seconds; one more would mean infinity in the protocol
+_MOST_ASSOCIATIONS = 8  # associations that one answer covers
 _NO_WAIT = b"\xff"  # the highest preference: the LAN has no other server, so clients need not wait for one
 _LABEL = re.compile(rb"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 
@@ -26,8 +27,8 @@ _TO_ONE = (MessageType.REQUEST, MessageType.RENEW, MessageType.RELEASE, MessageT
 
 @dataclass(frozen=True)
 class LanSettings6:
-    """`duid` is the server's own; a pair's halves are as far from the base of `prefix6` as from that of `prefix`.
-    `hosts`: what policy has clients told."""
+    """The settings of a LAN. `duid` is the server's own. An address of a pair has the same offset in `prefix6` as in
+    `prefix`. `hosts`: the policy's settings for clients."""
 
     duid: bytes
     prefix: IPv4Network
@@ -36,28 +37,28 @@ class LanSettings6:
 
     @classmethod
     def of(cls, mac: str, prefix: str, prefix6: str, hosts: HostSettings = NO_SETTINGS) -> "LanSettings6":
-        """The LAN of the bridge with that MAC, from which the DUID follows (DUID-LL): it is the same after any
-        restart."""
+        """Return the settings of the LAN whose bridge has that MAC. The DUID follows from the MAC (DUID-LL), so that it
+        is the same after a restart."""
         duid = b"\0\3\0\1" + bytes.fromhex(mac.replace(":", ""))
         return cls(duid, IPv4Network(prefix), IPv6Network(prefix6), hosts)
 
     def address6(self, grant: LeaseGrant) -> IPv6Address:
-        """The IPv6 address of the half of a pair that was granted. Raises ValueError when there is none, which is the
-        plan's mistake, not the client's."""
+        """Return the IPv6 address that belongs to the granted IPv4 address. Raises ValueError when there is none, which
+        is an error of the plan, not of the client."""
         offset = int(IPv4Address(grant.address)) - int(self.prefix.network_address)
         if not 2 <= offset < min(self.prefix.num_addresses, self.prefix6.num_addresses) - 2:
             raise ValueError(f"the plan granted {grant.address}, to which no address of {self.prefix6} belongs")
         return self.prefix6[offset]
 
     def address4(self, address: IPv6Address) -> str | None:
-        """The IPv4 address that an address of a pair goes with; None for any other."""
+        """Return the IPv4 address that belongs to an IPv6 address of a pair; None for any other address."""
         offset = int(address) - int(self.prefix6.network_address)
         return str(self.prefix[offset]) if 2 <= offset < self.prefix.num_addresses - 2 else None
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Ask the plan, for `hint` if the client has a wish, then answer with `kind`."""
+    """Ask the plan, for `hint` if the client wants a certain address, then answer with `kind`."""
 
     kind: Literal[MessageType.ADVERTISE, MessageType.REPLY]
     hint: IPv6Address | None
@@ -65,7 +66,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class GiveBack:
-    """The client returns `addresses`; then `reply`."""
+    """The client returns `addresses`. The answer is `reply`."""
 
     addresses: tuple[IPv6Address, ...]
     reply: Message
@@ -73,8 +74,8 @@ class GiveBack:
 
 @dataclass(frozen=True)
 class Declined:
-    """The client found that somebody else uses `addresses`: nobody gets them for a time, and people are told. Then
-    `reply`."""
+    """The client found that another machine uses `addresses`: nobody gets them for a time, and users are told. The
+    answer is `reply`."""
 
     addresses: tuple[IPv6Address, ...]
     reply: Message
@@ -89,7 +90,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Ignore:
-    """Not for this server, or not as it should be."""
+    """Give no answer: the message is not for this server, or not valid."""
 
     reason: str
 
@@ -98,7 +99,7 @@ Step = Ask | GiveBack | Declined | Answer | Ignore
 
 
 def decide(message: Message, lan: LanSettings6, multicast: bool) -> Step:
-    """The first step: what this message wants of this server. `multicast` says how it came."""
+    """Return the first step: the request that this message makes to this server. `multicast` says how it came."""
     if reason := _invalid(message, lan, multicast):
         return Ignore(reason)
     if not multicast:
@@ -113,7 +114,7 @@ def decide(message: Message, lan: LanSettings6, multicast: bool) -> Step:
         case MessageType.SOLICIT | MessageType.REQUEST | MessageType.RENEW | MessageType.REBIND if not _for_addresses(
             message
         ):
-            # Prefixes and temporary addresses alone: nothing is leased that nobody asked for.
+            # Prefixes and temporary addresses alone: the client asked for nothing that can be leased.
             return Answer(refuse(message, "only addresses are given out", lan))
         case MessageType.SOLICIT:
             rapid = message.option(Option.RAPID_COMMIT) is not None
@@ -142,7 +143,7 @@ def decide(message: Message, lan: LanSettings6, multicast: bool) -> Step:
 
 
 def _invalid(message: Message, lan: LanSettings6, multicast: bool) -> str | None:
-    """Why a message must be discarded (section 16); None if it must not."""
+    """Return why a message must be discarded (section 16); None if it is valid."""
     if message.kind not in (*_TO_ANYBODY, *_TO_ONE, MessageType.INFORMATION_REQUEST):
         return "for a client"
     if message.client is None and message.kind is not MessageType.INFORMATION_REQUEST:
@@ -161,7 +162,7 @@ def _invalid(message: Message, lan: LanSettings6, multicast: bool) -> str | None
 
 
 def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: LanSettings6) -> Message:
-    """ADVERTISE or REPLY with what the plan granted. Other addresses that the client has are over (lifetimes 0)."""
+    """Return an ADVERTISE or REPLY with the granted address. Other addresses that the client has end (lifetimes 0)."""
     address = lan.address6(grant)
     seconds = max(1, min(grant.seconds, _LONGEST_LEASE))
 
@@ -178,7 +179,7 @@ def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: LanSettings6) -> 
 
 
 def refuse(message: Message, reason: str, lan: LanSettings6) -> Message:
-    """The plan has nothing for this client: no binding where it had one, no address where it wants one."""
+    """Return the answer when the plan has nothing for this client: no binding for a renewal, else no address."""
     status = Status.NO_BINDING if message.kind in _EXTENDS else Status.NO_ADDRESSES
     kind = MessageType.ADVERTISE if message.kind is MessageType.SOLICIT else MessageType.REPLY
 
@@ -192,14 +193,14 @@ _EXTENDS = (MessageType.RENEW, MessageType.REBIND)
 
 
 def host_name(message: Message) -> str | None:
-    """The host part of the client's name (option 39, RFC 4704), None unless it is one."""
+    """Return the host part of the client's name (option 39, RFC 4704); None if the value is no name."""
     value = message.option(Option.CLIENT_FQDN) or b""
     label = value[2 : 2 + value[1]] if len(value) > 1 else b""
     return label.decode() if _LABEL.fullmatch(label) and len(label) == value[1] else None
 
 
 def _filled(message: Message, fill: Callable[[Association], Association]) -> tuple[Association, ...]:
-    """The client's associations: the first one for addresses filled in, the others refused."""
+    """Return the client's associations: the first one for addresses filled in by `fill`, the others refused."""
     filled = []
     chosen = next(iter(_for_addresses(message)), None)
     for association in _first(message):
@@ -230,7 +231,7 @@ def _first(message: Message) -> tuple[Association, ...]:
 
 
 def _for_addresses(message: Message) -> list[Association]:
-    """Those that can have a lease: not temporary addresses, which no plan knows, and not prefixes."""
+    """Return the associations that can have a lease: not those for prefixes or temporary addresses."""
     return [association for association in _first(message) if association.option is Option.IA_NA]
 
 

@@ -12,7 +12,7 @@ _DUID = range(3, 131)  # octets: a type and at least one more, at most 128 (sect
 
 
 class MessageError(ValueError):
-    """These bytes are no DHCPv6 message of a client or server. The text says why."""
+    """Raised for bytes that are no DHCPv6 message of a client or server. The text says why."""
 
 
 class MessageType(IntEnum):
@@ -77,7 +77,7 @@ class Lifetimes:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A status code with its text for people."""
+    """A status code with its text for users."""
 
     status: Status
     text: str = ""
@@ -85,8 +85,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Association:
-    """An identity association (sections 21.4, 21.5 and 21.21): `option` says for what, `number` is the client's IAID.
-    `renew` and `rebind` are T1 and T2 in seconds. Prefixes, which nobody gets here, are not kept."""
+    """An identity association (sections 21.4, 21.5 and 21.21): `option` is its type, `number` is the client's IAID.
+    `renew` and `rebind` are T1 and T2 in seconds. Prefixes are not stored, as this server gives out none."""
 
     option: Option
     number: int
@@ -110,12 +110,12 @@ class Message:
     others: tuple[tuple[int, bytes], ...] = ()
 
     def option(self, code: Option) -> bytes | None:
-        """The first of `others` with this code."""
+        """Return the first of `others` with this code."""
         return next((value for found, value in self.others if found == code), None)
 
 
 def decode(data: bytes) -> Message:
-    """Reads a message. Raises MessageError. Of options that may be there once, the first one counts."""
+    """Read a message. Raises MessageError. Of options that may occur once, the first one counts."""
     if len(data) < 4:
         raise MessageError(f"{len(data)} octets are too few")
     if data[0] not in MessageType._value2member_map_:
@@ -146,7 +146,7 @@ def decode(data: bytes) -> Message:
 
 
 def encode(message: Message) -> bytes:
-    """The message's octets. Raises ValueError when an option is longer than 65,535 octets."""
+    """Return the message's octets. Raises ValueError when an option is longer than 65,535 octets."""
     parts = [bytes((message.kind,)) + message.transaction.to_bytes(3, "big")]
     for code, duid in ((Option.CLIENT_ID, message.client), (Option.SERVER_ID, message.server)):
         if duid is not None:

@@ -1,7 +1,7 @@
 """IPv6 and UDP around a DHCPv6 message, as it is seen on the bridge.
 
-The server reads packets and not just datagrams because only those tell the Ethernet address that a message came from:
-the one thing about a client that DHCPv4 knows too, and that it cannot make up in every message, as it can a DUID.
+The server reads packets and not just datagrams because only packets have the Ethernet address of the sender. It is the
+only property of a client that DHCPv4 knows too and that a client cannot change in every message, as it can its DUID.
 """
 
 import socket
@@ -19,7 +19,7 @@ _HEAD = 40
 _UDP = 17
 _SOL_PACKET, _PACKET_AUXDATA = 263, 8
 _AUXDATA = struct.Struct("=I")  # the first field of struct tpacket_auxdata: status
-_NOT_SUMMED = 1 << 3  # TP_STATUS_CSUMNOTREADY: sent on this machine, where the checksum is left to the hardware
+_NOT_SUMMED = 1 << 3  # TP_STATUS_CSUMNOTREADY: sent on this machine, which leaves the checksum to the hardware
 _FOR_US = (socket.PACKET_HOST, socket.PACKET_MULTICAST)
 
 # Over a packet without its Ethernet header: UDP to the server's port.
@@ -27,12 +27,12 @@ _ONLY_DHCP = bpf.matching((bpf.BYTE, 6, _UDP), (bpf.HALF, _HEAD + 2, SERVER_PORT
 
 
 class PacketError(ValueError):
-    """No whole UDP packet. The text says why."""
+    """Raised for data that is no whole UDP packet. The text says why."""
 
 
 @dataclass(frozen=True)
 class Packet:
-    """`payload` as it came from `source` to `target`; `port` is the sender's."""
+    """The `payload` of a packet from `source` to `target`; `port` is the sender's."""
 
     source: IPv6Address
     target: IPv6Address
@@ -41,7 +41,7 @@ class Packet:
 
 
 def parse(data: bytes, summed: bool) -> Packet:
-    """Reads a packet; its checksum only if it is `summed`. Raises PacketError."""
+    """Read a packet; check its checksum only if it is `summed`. Raises PacketError."""
     if len(data) < _HEAD + 8 or data[0] >> 4 != 6 or data[6] != _UDP:
         raise PacketError("not UDP over IPv6")
     source, target = IPv6Address(data[8:24]), IPv6Address(data[24:40])
@@ -55,7 +55,7 @@ def parse(data: bytes, summed: bool) -> Packet:
 
 
 def _sum(data: bytes) -> int:
-    """The Internet checksum: 0 if it is right."""
+    """Return the Internet checksum: 0 if the data contains the right one."""
     data += b"\0" * (len(data) % 2)
     total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
@@ -64,8 +64,8 @@ def _sum(data: bytes) -> int:
 
 
 def ear(device: str) -> socket.socket:
-    """A socket that gets what comes in on `device` for the server's port, whatever address it is for, and nothing else:
-    the kernel sorts out the rest, or every routed packet would pass by here. Raises OSError."""
+    """Return a socket that receives the packets that come in on `device` for the server's port, to any address. The
+    kernel filters out all others, or every routed packet would pass through here. Raises OSError."""
     found = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     try:
         bpf.attach(found, _ONLY_DHCP)
@@ -78,8 +78,8 @@ def ear(device: str) -> socket.socket:
 
 
 def mouth(device: str) -> socket.socket:
-    """A UDP socket on the server's port, which sends, and has the multicast group come in; what it would receive goes
-    to the ear only. Raises OSError."""
+    """Return a UDP socket on the server's port. It sends, and its membership lets the multicast group's packets come
+    in; only the ear receives them. Raises OSError."""
     found = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
     try:
         bpf.attach(found, bpf.NOTHING)
@@ -94,8 +94,8 @@ def mouth(device: str) -> socket.socket:
 
 
 def hear(ear: socket.socket) -> tuple[bytes, Packet] | None:
-    """The next packet and the Ethernet address it came from; None for one that is not for us. Raises BlockingIOError
-    when there is none, and PacketError."""
+    """Return the next packet and its Ethernet source address; None for a packet that is not for this host. Raises
+    PacketError, and BlockingIOError when there is no packet."""
     data, ancillary, _, (_, _, kind, _, mac) = ear.recvmsg(65536, 64)
     if kind not in _FOR_US:
         return None

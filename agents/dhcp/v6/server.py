@@ -1,4 +1,4 @@
-"""The DHCPv6 server: sockets on one bridge, and what is done between them."""
+"""The DHCPv6 server: sockets on one bridge, and the work between them."""
 
 import asyncio
 import logging
@@ -28,12 +28,12 @@ from controller.wire.leases import LeaseRelease, LeaseRequest
 
 log = logging.getLogger(__name__)
 
-_AT_ONCE = 64  # packets read before anything else gets its turn
+_AT_ONCE = 64  # packets to read before other tasks run
 
 
 @dataclass(frozen=True)
 class _Heard:
-    """A message with where it came from: Ethernet and IPv6 address."""
+    """A message with its Ethernet and IPv6 source addresses."""
 
     mac: bytes
     source: IPv6Address
@@ -45,7 +45,7 @@ class _Heard:
 
 
 class Dhcp6Server:
-    """Serves DHCPv6 on `bridge` for `endpoint`, which is `lan`, out of `leases`.
+    """Serves DHCPv6 on `bridge` for `endpoint`, whose settings are `lan`, with leases from `leases`.
 
     `start` and `stop` belong to one event loop; the sockets are bound to the interface as it is at `start`, so a bridge
     that was made anew needs a new server.
@@ -68,7 +68,7 @@ class Dhcp6Server:
         self._mouth: socket.socket | None = None
 
     async def start(self) -> None:
-        """Opens the sockets. Raises DhcpError when the bridge is not there or another server holds its port."""
+        """Open the sockets. Raises DhcpError when the bridge does not exist or another server holds the port."""
         try:
             self._mouth = mouth(self._bridge)
             self._ear = ear(self._bridge)
@@ -78,7 +78,7 @@ class Dhcp6Server:
         asyncio.get_running_loop().add_reader(self._ear, self._receive)
 
     async def stop(self) -> None:
-        """Closes the sockets and drops what is being worked on. Stopping twice is no error."""
+        """Close the sockets and cancel all work. Stopping twice is no error."""
         if self._ear:
             asyncio.get_running_loop().remove_reader(self._ear)
             self._ear.close()
@@ -104,7 +104,7 @@ class Dhcp6Server:
                 return
             except (PacketError, MessageError) as reason:
                 log.debug("%s: ignored a packet: %s", self._bridge, reason)
-            except OSError as error:  # the bridge is down: the agent will see to it
+            except OSError as error:  # the bridge is down: the agent repairs it
                 log.debug("%s: %s", self._bridge, error)
                 return
 
@@ -147,7 +147,7 @@ class Dhcp6Server:
                 grant = await self._leases.offer(request)
             else:
                 grant = await self._leases.grant(request)
-                if hint not in (None, grant.address):  # a client is given what is right, whatever it wants
+                if hint not in (None, grant.address):  # the client gets its own address, whatever it asks for
                     grant = await self._leases.grant(request.model_copy(update={"address": None}))
         except LeaseRefused as refused:
             log.warning("%s: no address for %s: %s", self._bridge, mac, refused.reason)

@@ -12,7 +12,8 @@ _SERVER_ADDRESS = 1  # a suboption of NTP_SERVER
 
 
 def options(message: Message, hosts: HostSettings) -> tuple[tuple[int, bytes], ...]:
-    """Those that the client asks for in its option request (RFC 8415, section 21.7), all if it has none."""
+    """Return the options that the client's option request names (RFC 8415, section 21.7); all if there is no such
+    request."""
     asked = message.option(Option.OPTION_REQUEST)
     wanted = None if asked is None else {code for (code,) in struct.iter_unpack("!H", asked[: len(asked) & ~1])}
     ntp = _servers(hosts.ntp)
@@ -26,7 +27,7 @@ def options(message: Message, hosts: HostSettings) -> tuple[tuple[int, bytes], .
 
 
 def names(hosts: HostSettings) -> tuple[str, ...]:
-    """The names to search. IPv6 has no option for the domain alone."""
+    """Return the names to search. IPv6 has no option for the domain alone."""
     return hosts.search or ((hosts.domain,) if hosts.domain else ())
 
 

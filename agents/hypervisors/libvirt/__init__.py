@@ -1,4 +1,4 @@
-"""The `libvirt` driver: machines as domains of a libvirtd's, moved as the `qemu` driver moves its own
+"""The `libvirt` driver: machines are domains of a libvirtd, and move as those of the `qemu` driver do
 (docs/operate/libvirt.md). `driver` is its entry point."""
 
 from agents.hypervisors.hypervisor import Hypervisor, Site
@@ -6,5 +6,5 @@ from agents.hypervisors.libvirt.hypervisor import Libvirt
 
 
 def driver(site: Site) -> Hypervisor:
-    """The driver for `site`."""
+    """Return the driver for `site`."""
     return Libvirt(site)

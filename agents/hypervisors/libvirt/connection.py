@@ -1,4 +1,4 @@
-"""The door to libvirt (libvirt.org/html, module `libvirt`): what we ask of one libvirtd. Nobody else imports libvirt.
+"""The door to libvirt (libvirt.org/html, module `libvirt`): all calls to one libvirtd. No other module imports libvirt.
 
 Each call has a connection of its own: a libvirtd may be restarted at any time. Domains are known by their UUIDs.
 """
@@ -24,38 +24,38 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 PATIENCE = 30.0
-"""Seconds that an answer may take; a domain's start twice that."""
+"""Seconds that an answer may take; the start of a domain may take twice that."""
 
 _GONE = 10.0  # seconds until a domain that was ended is gone
 _POLL = 0.02
-# The second: it is paused, or has been resumed just now and libvirt has not heard of it yet.
+# The second error: the domain is paused, or was resumed just now and libvirt does not know of it yet.
 _UNASKED = (libvirt.VIR_ERR_AGENT_UNRESPONSIVE, libvirt.VIR_ERR_OPERATION_INVALID)
 
 
 class LibvirtAway(HypervisorError):  # noqa: N818 - a state
-    """Nobody answers at the URI, or not in time."""
+    """Raised when there is no answer at the URI, or not in time."""
 
 
 class NobodyThere(HypervisorError):  # noqa: N818 - a state
-    """Nobody in the guest listens, yet."""
+    """Raised when no agent listens in the guest, or not yet."""
 
 
-libvirt.registerErrorHandler(lambda context, error: None, None)  # it prints what it raises as well
+libvirt.registerErrorHandler(lambda context, error: None, None)  # by default libvirt also prints its errors
 
 
 class Connection:
-    """To the libvirtd at `uri`. All methods raise HypervisorError."""
+    """The connection to the libvirtd at `uri`. All methods raise HypervisorError."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
 
     async def version(self) -> str:
-        """Of the libvirtd."""
+        """Return the version of the libvirtd."""
         number = await self._do(lambda opened: opened.getLibVersion())
         return f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}"
 
     async def confinements(self) -> Sequence[str]:
-        """The models by which it confines QEMU, `dac` among them."""
+        """Return the security models by which libvirtd confines QEMU, including `dac`."""
 
         def work(opened: Any) -> Sequence[str]:
             said = ElementTree.fromstring(opened.getCapabilities())
@@ -64,18 +64,18 @@ class Connection:
         return await self._do(work)
 
     async def models(self, emulator: str, machine: str, accelerator: str) -> frozenset[str]:
-        """The CPU models that it knows for this QEMU."""
+        """Return the CPU models that libvirtd knows for this QEMU."""
         kind = "kvm" if accelerator == "kvm" else "qemu"
         return await self._do(
             lambda opened: models(opened.getDomainCapabilities(emulator, "x86_64", machine, kind)), 2 * PATIENCE
         )
 
     async def create(self, xml: str) -> None:
-        """A domain that runs nothing yet, and is forgotten when it ends."""
+        """Create a domain that does not run yet and that libvirtd forgets when it ends."""
         await self._do(lambda opened: opened.createXML(xml, libvirt.VIR_DOMAIN_START_PAUSED), 2 * PATIENCE)
 
     async def destroy(self, uuid: str) -> None:
-        """There is no such domain when it returns."""
+        """End the domain. It does not exist any more when this returns."""
         deadline = asyncio.get_running_loop().time() + _GONE
         while not await self._do(lambda opened: _destroyed(opened, uuid)):
             if asyncio.get_running_loop().time() > deadline:
@@ -83,7 +83,7 @@ class Connection:
             await asyncio.sleep(_POLL)
 
     async def connect(self, uuid: str, mac: str, up: bool) -> None:
-        """The cable of the interface with that MAC address."""
+        """Connect or disconnect the cable of the interface with that MAC address."""
 
         def work(opened: Any) -> None:
             domain = opened.lookupByUUIDString(uuid)
@@ -93,7 +93,7 @@ class Connection:
         await self._do(work)
 
     async def ask(self, uuid: str, request: str, seconds: int) -> str:
-        """One request to the guest's agent, and its answer. Raises NobodyThere if it was not asked."""
+        """Send one request to the guest's agent, and return its answer. Raises NobodyThere if it could not be sent."""
 
         def work(opened: Any) -> str:
             domain = opened.lookupByUUIDString(uuid)
@@ -102,14 +102,14 @@ class Connection:
             except libvirt.libvirtError as error:
                 if error.get_error_code() in _UNASKED:
                     raise NobodyThere(str(error)) from error
-                if error.get_error_code() is None:  # all that libvirt says when the guest closes its end meanwhile
+                if error.get_error_code() is None:  # libvirt says no more when the guest closes its end meanwhile
                     raise HypervisorError("the guest's agent went away while it was asked") from error
                 raise
 
         return await self._do(work, PATIENCE + seconds)
 
     async def _do(self, work: Callable[[Any], T], seconds: float = PATIENCE) -> T:
-        """In a thread. When cut off it waits for the thread: what that brings about is there for whoever looks next."""
+        """Run `work` in a thread. If cancelled, wait for the thread, so that the next call sees its effect."""
         task = asyncio.ensure_future(asyncio.to_thread(self._work, work))
         try:
             done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -132,7 +132,7 @@ class Connection:
                 raise LibvirtAway(f"libvirt at {self._uri} went away: {error}") from error
             raise HypervisorError(f"libvirt: {error}") from error
         except (ElementTree.ParseError, ValueError, TypeError, AttributeError) as error:
-            # Also of a guest's words that are no UTF-8, which the binding cannot hand over.
+            # Also for text of a guest that is no UTF-8, which the binding cannot return.
             log.debug("libvirt at %s", self._uri, exc_info=True)
             text = f"libvirt at {self._uri} answered what cannot be read: {type(error).__name__}"
             raise HypervisorError(text) from error
@@ -142,7 +142,7 @@ class Connection:
 
 
 def _destroyed(opened: Any, uuid: str) -> bool:
-    """Whether it was gone already."""
+    """Destroy the domain. Return whether it was gone already."""
     try:
         opened.lookupByUUIDString(uuid).destroy()
     except libvirt.libvirtError as error:

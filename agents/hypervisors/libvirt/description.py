@@ -1,5 +1,6 @@
-"""A machine as libvirt is told of it (libvirt.org/formatdomain.html). Pure: the same at both ends of a move, but for
-paths and `-incoming`. Every device has its place on the bus, so that no version of libvirt chooses another."""
+"""The description of a machine for libvirt (libvirt.org/formatdomain.html). Pure: the same at both ends of a move,
+except paths and `-incoming`. Every device has a fixed place on the bus, so that no version of libvirt chooses
+another."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from controller.wire.machines import NICS
 
 BALLOON = "ua-balloon"
 STATISTICS = 5
-"""Seconds between two looks of the balloon at the guest's memory."""
+"""Seconds between two readings of the guest's memory by the balloon."""
 
 _SLOTS = {"a": 2, "b": 3, "serial": 4, "balloon": 5, "entropy": 6, "disk": 7}
 _SCHEMA = "http://libvirt.org/schemas/domain/qemu/1.0"
@@ -29,8 +30,8 @@ def description(
     emulator: str,
     confinements: Sequence[str],
 ) -> str:
-    """`confinements` are libvirt's security models: QEMU is root's, as the machine's folder is, and not confined but by
-    seccomp."""
+    """Return the description. `confinements` are libvirt's security models: QEMU runs as root, as the owner of the
+    machine's folder, and only seccomp confines it."""
     machine = kept.machine
     return f"""\
 <domain type={quoteattr("kvm" if accelerator.name == "kvm" else "qemu")} xmlns:qemu="{_SCHEMA}">
@@ -70,7 +71,7 @@ def _boot(kept: Record, image: Image) -> str:
         return '    <boot dev="hd"/>'
     lines = [f"<kernel>{escape(str(image.kernel))}</kernel>"]
     lines += [f"<initrd>{escape(str(image.initramfs))}</initrd>"] if image.initramfs is not None else []
-    # Documented for guests: the device's name that the machine goes by, and what the operator adds.
+    # Documented for guests: the machine's name, and the operator's additions.
     said = (image.cmdline, f"weft.name={kept.machine.name}", kept.machine.options.get("cmdline", ""))
     lines += [f"<cmdline>{escape(' '.join(word for word in said if word))}</cmdline>"]
     return "\n".join(f"    {line}" for line in lines)
@@ -123,7 +124,8 @@ def _labels(confinements: Sequence[str]) -> str:
 
 
 def _arguments(kept: Record, folder: Path) -> str:
-    """Two monitors besides libvirt's own, and what `qemu` machines are found by."""
+    """Return the arguments for two monitors besides libvirt's own, and for the pid file by which the `qemu` code finds
+    machines."""
     words = ["-pidfile", str(folder / "pid")]
     for name in ("monitor", "rescue"):
         path = str(folder / name).replace(",", ",,")  # in a list of options a comma is written twice

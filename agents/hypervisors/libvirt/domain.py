@@ -1,5 +1,5 @@
-"""One machine of this cloudlet as a domain of a libvirtd's. What it is and does is seen as with the `qemu` driver's: by
-its folder and its QEMU, so a libvirtd that is away keeps nobody from holding, aborting or ending it."""
+"""A machine of this cloudlet as a domain of a libvirtd. Its state is found as by the `qemu` driver, from its folder and
+its QEMU. Holding, aborting or ending it therefore works without libvirtd."""
 
 import shutil
 from contextlib import suppress
@@ -20,7 +20,7 @@ _OURS = UUID("5d0c7a4e-6f0b-4b37-9d0e-6c1f5f0f3d55")
 
 
 class Domain(Vm):
-    """Known to libvirt by a UUID that follows from its name, and that nobody else's domain has."""
+    """One machine, known to libvirt by a UUID that follows from its name and that no other domain has."""
 
     balloon = f"/machine/peripheral/{BALLOON}"
 
@@ -48,8 +48,8 @@ class Domain(Vm):
         await self._libvirt.connect(self.uuid, mac, up)
 
     async def remove(self, disk: bool = True) -> None:
-        """At once; then libvirt tidies up, if it is there. By itself it would ask QEMU to end, and wait for that while
-        the other end of a move hangs on a connection that nobody serves."""
+        """End QEMU at once; then libvirt tidies up, if it answers. libvirt alone would ask QEMU to end and wait for it,
+        while the other end of a move hangs on a connection that nobody serves."""
         await process.end(self.folder)
         with suppress(LibvirtAway):
             await self._libvirt.destroy(self.uuid)

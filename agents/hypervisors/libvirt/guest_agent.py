@@ -1,4 +1,4 @@
-"""The guest's agent, asked by way of libvirt, which alone holds its socket."""
+"""The guest's agent, reached through libvirt, which alone holds its socket."""
 
 import asyncio
 import json
@@ -16,14 +16,14 @@ _ANSWER = 5  # seconds to answer one request
 
 
 class DomainAgent(GuestAgent):
-    """What runs in the guest of one domain."""
+    """The agent in the guest of one domain."""
 
     def __init__(self, name: str, uuid: str, libvirt: Connection) -> None:
         super().__init__(name, Path())
         self._uuid, self._libvirt = uuid, libvirt
 
     async def shut_down(self) -> None:
-        with suppress(HypervisorError):  # nobody answers that
+        with suppress(HypervisorError):  # this request gets no answer
             await self._libvirt.ask(self._uuid, json.dumps({"execute": "guest-shutdown"}), 1)
 
     @asynccontextmanager

@@ -1,4 +1,5 @@
-"""The driver: libvirt starts and ends machines, moves their cables and talks to their guests; moves are QEMU's own."""
+"""The driver: libvirt starts and ends machines, connects their cables and talks to their guests; QEMU does the
+moves."""
 
 import shutil
 from dataclasses import replace
@@ -11,16 +12,16 @@ from agents.hypervisors.qemu.hypervisor import Qemu
 from controller.wire.platforms import Platform
 
 URI = "qemu:///system"
-"""Of the libvirtd, unless the option `uri` names another."""
+"""The URI of the libvirtd, unless the option `uri` names another."""
 
 
 class Libvirt(Qemu):
     """All machines of one cloudlet that a libvirtd keeps.
 
-    libvirt's migration cannot keep the rules of a move: it ends the source as soon as the destination has everything,
-    so that nothing could be taken back, and when it fails or the libvirtd is restarted in the middle it lets the source
-    run again by itself. So QEMU is told how to move on a monitor of ours, as by the `qemu` driver, and a libvirtd that
-    dies on the way is not missed."""
+    libvirt's migration cannot keep the rules of a move. It ends the source as soon as the destination has everything,
+    so that nothing could be undone. When it fails, or the libvirtd is restarted in the middle, it lets the source run
+    again by itself. So the driver controls the move on a QEMU monitor of its own, as the `qemu` driver does. The move
+    does not need the libvirtd, which may die meanwhile."""
 
     def __init__(self, site: Site) -> None:
         self._libvirt = Connection(site.options.get("uri", URI))
@@ -31,7 +32,7 @@ class Libvirt(Qemu):
         return replace(found, version=f"libvirt {await self._libvirt.version()}, {found.version}")
 
     async def platform(self) -> Platform:
-        """CPU models are those that libvirt has a name for, too."""
+        """Return the platform, without CPU models for which libvirt has no name."""
         found = await super().platform()
         emulator = shutil.which(PROGRAM) or PROGRAM
         known = await self._libvirt.models(emulator, found.board, found.accelerator)

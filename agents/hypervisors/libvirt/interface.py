@@ -1,4 +1,4 @@
-"""An interface of a domain with its cable in or out, as `virDomainUpdateDeviceFlags` wants it told. Pure."""
+"""An interface of a domain with its cable in or out, in the form for `virDomainUpdateDeviceFlags`. Pure."""
 
 from xml.etree import ElementTree
 
@@ -6,8 +6,8 @@ from agents.hypervisors.hypervisor import HypervisorError
 
 
 def plugged(domain: str, mac: str, up: bool) -> str:
-    """From the description of a domain that runs: all else stays as it is there. Raises HypervisorError if it has no
-    such interface."""
+    """Return the interface from the description of a running domain, with only its cable changed. Raises
+    HypervisorError if the domain has no such interface."""
     for interface in ElementTree.fromstring(domain).iterfind("devices/interface"):
         address = interface.find("mac")
         if address is not None and address.get("address", "").lower() == mac.lower():

@@ -1,4 +1,4 @@
-"""The CPU that guests see: QEMU's name of it in libvirt's words. Pure."""
+"""The CPU that guests see: QEMU's name of it in libvirt's form. Pure."""
 
 import re
 from xml.etree import ElementTree
@@ -16,14 +16,15 @@ _NAMES |= {name: name.replace("-", "_") for name in _UNDERSCORES.split()}
 
 
 def models(capabilities: str) -> frozenset[str]:
-    """The named models that libvirt knows, of the XML of a domain's capabilities (formatdomaincaps.html). Which of
-    them the host can run QEMU knows better."""
+    """Return the named models that libvirt knows, from the XML of a domain's capabilities (formatdomaincaps.html). QEMU
+    knows better which of them the host can run."""
     found = ElementTree.fromstring(capabilities).iterfind("cpu/mode[@name='custom']/model")
     return frozenset(model.text for model in found if model.text)
 
 
 def processor(cpu: str) -> str:
-    """From `NAME[,+FEATURE|-FEATURE|FEATURE=on|off]…`. Raises Refused on what libvirt has no words for."""
+    """Return the `cpu` element for `NAME[,+FEATURE|-FEATURE|FEATURE=on|off]…`. Raises Refused on words for which
+    libvirt has no form."""
     name, *features = cpu.split(",")
     lines = []
     for feature in features:

@@ -5,5 +5,5 @@ from agents.hypervisors.qemu.hypervisor import Qemu
 
 
 def driver(site: Site) -> Hypervisor:
-    """The driver for `site`."""
+    """Return the driver for `site`."""
     return Qemu(site)

@@ -1,4 +1,5 @@
-"""What runs guests' instructions here: found out by booting a kernel, once, since a KVM that opens need not work."""
+"""The accelerator that runs guests' instructions here. It is found once, by booting a kernel, since a KVM device that
+opens need not work."""
 
 import json
 import re
@@ -16,15 +17,15 @@ from agents.storage import durable
 OLDEST = 10
 KVM = Path("/dev/kvm")
 _BOOT = {"kvm": 15.0, "tcg": 60.0}  # seconds
-_BOOTED = b"VFS: Unable to mount root fs"  # the last that a kernel does by itself; there is no root to mount
+_BOOTED = b"VFS: Unable to mount root fs"  # the last message of a kernel that finds no root file system
 PROCESSORS = {"kvm": "host", "tcg": "max,-la57"}
-"""What guests see, by accelerator: with 5-level paging Linux 6.12 does not boot under TCG."""
+"""The CPU that guests see, by accelerator: with 5-level paging Linux 6.12 does not boot under TCG."""
 
 _VERSION = re.compile(r"version (\d+)\.(\d+\S*)")
 
 
 async def version() -> str:
-    """Of the QEMU that is installed. Raises Refused if it is none, or one that corrupts guests."""
+    """Return the version of the installed QEMU. Raises Refused if there is none, or if that version corrupts guests."""
     if shutil.which(PROGRAM) is None:
         raise Refused(f"{PROGRAM} is not installed; QEMU {OLDEST} or later is needed")
     match = _VERSION.search((await command.run(PROGRAM, "--version")).out)
@@ -37,8 +38,8 @@ async def version() -> str:
 
 
 async def accelerator(state: Path, images: Path, options: Mapping[str, str]) -> Accelerator:
-    """The option `accelerator`, else the first of KVM and TCG that boots a kernel; kept in `state`. The option `cpu`
-    is QEMU's name of the CPU that guests see. Raises HypervisorError."""
+    """Return the accelerator: the option `accelerator`, else the first of KVM and TCG that boots a kernel, which is
+    stored in `state`. The option `cpu` is QEMU's name of the CPU that guests see. Raises HypervisorError."""
     name = options.get("accelerator") or await _found(state, images)
     if name not in PROCESSORS:
         raise Refused(f"accelerator {name!r} is none of {', '.join(PROCESSORS)}")
@@ -63,7 +64,7 @@ async def _found(state: Path, images: Path) -> str:
 
 
 async def boots(name: str, kernel: Path) -> bool:
-    """Whether that accelerator runs a kernel: one that opens may still run nothing."""
+    """Return whether that accelerator boots a kernel: one that opens may still run nothing."""
     with tempfile.TemporaryDirectory() as folder:
         console = Path(folder) / "console"
         argv = [PROGRAM, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-m", "256"]

@@ -1,4 +1,4 @@
-"""A machine that comes here: waits, has arrived, runs."""
+"""A machine that comes here: it waits, has arrived, runs."""
 
 import asyncio
 import logging
@@ -31,7 +31,8 @@ async def prepare(
     addresses: Sequence[str],
     digests: Digests,
 ) -> Target:
-    """Where it waits. One that waits already for the same move is left to wait, unless its transfer has failed."""
+    """Let the machine wait here, and return where. One that already waits for the same move is left as it is, unless
+    its transfer has failed."""
     kept, state = vm.record(), await vm.state()
     known = kept.move if kept is not None else None
     ours = known is not None and (known.name, known.role) == (move.name, "incoming")
@@ -57,7 +58,7 @@ async def prepare(
 
 
 async def arrived(vm: Vm, move: str) -> bool:
-    """Whether all that it needs to run is here, or was and has been run."""
+    """Return whether all that the machine needs to run is here, or was here and has been run."""
     kept = vm.record()
     if kept is None or kept.move is None or kept.move.name != move:
         return False
@@ -70,7 +71,7 @@ async def arrived(vm: Vm, move: str) -> bool:
 
 
 async def activate(vm: Vm, move: str) -> Figures:
-    """It runs. Raises Fenced if that move did not bring it here, or not all of it."""
+    """Run the machine. Raises Fenced if that move did not bring it here, or not all of it."""
     kept, began = vm.known(), monotonic()
     if kept.move is None or kept.move.name != move or kept.move.role == "outgoing":
         raise Fenced(f"{vm.name} was not brought here by move {move}")
@@ -84,7 +85,7 @@ async def activate(vm: Vm, move: str) -> Figures:
             await destination.release(session)
             try:
                 await session.execute("cont")
-            except (MonitorAway, Garbled) as away:  # it was told, and may have run since, be it for a moment
+            except (MonitorAway, Garbled) as away:  # it was told, and may have run, even for a moment
                 log.warning("%s: %s", vm.name, away)
         kept.move.role = "arrived"
         vm.save(kept)
@@ -93,8 +94,8 @@ async def activate(vm: Vm, move: str) -> Figures:
 
 
 async def _all_here(name: str, session: Session, seconds: float) -> None:
-    """Raises Fenced if something is still missing after that time: in post-copy the source does not wait for the last
-    word."""
+    """Raise Fenced if something is still missing after that time. In post-copy the source does not wait until the
+    destination has seen that it could run."""
     deadline = monotonic() + seconds
     while not await destination.arrived(session):
         if monotonic() >= deadline:
@@ -103,7 +104,8 @@ async def _all_here(name: str, session: Session, seconds: float) -> None:
 
 
 async def _greet(vm: Vm) -> None:
-    """Before the guest runs: after that QEMU may wait for a page at any time, and greets nobody while it does."""
+    """Open a session on the rescue monitor before the guest runs. After that QEMU may wait for a page at any time, and
+    greets no client while it waits."""
     try:
         await vm.rescue.greet()
     except MonitorAway as away:
@@ -111,7 +113,7 @@ async def _greet(vm: Vm) -> None:
 
 
 async def leave(vm: Vm) -> None:
-    """Nobody is expected any more."""
+    """Stop waiting at the additional addresses."""
     kept = vm.record()
     if kept is not None and kept.move is not None and kept.move.role != "outgoing":
         await destination.leave(kept.move.target)

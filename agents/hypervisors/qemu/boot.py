@@ -1,4 +1,4 @@
-"""A machine's beginning: a QEMU that runs nothing yet, and its first start."""
+"""The beginning of a machine: a QEMU whose guest does not run yet, and the guest's first start."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ from controller.wire.machines import NICS, Machine, Nic
 
 
 async def start(site: Site, vm: Vm, machine: Machine, attachment: Attachment, serving: Nic, digests: Digests) -> None:
-    """It runs, from its own disk if it has been here before. Raises Fenced, Refused, HypervisorError."""
+    """Run the machine, from its own disk if it has been here before. Raises Fenced, Refused, HypervisorError."""
     kept, state = vm.record(), await vm.state()
     if state.condition == "running":
         return
@@ -38,9 +38,9 @@ async def boot(
     move: Move | None,
     digests: Digests,
 ) -> None:
-    """A QEMU that runs nothing yet, and with `move` waits for somebody else's state. What it is to be is on the disk
-    before anything is made, and what it has found here before it runs. QEMU itself leaves out what this host lacks of
-    a CPU model, without a word."""
+    """Start a QEMU whose guest does not run yet; with `move` it waits for the guest's state. The machine's description
+    is on the disk before anything is made, and its platform before the guest runs. Features of a CPU model that this
+    host lacks are refused: QEMU itself leaves them out silently."""
     await version()
     files = image(site.images, machine)
     if machine.memory > (free := _memory_available()):
@@ -64,7 +64,7 @@ async def boot(
 
 
 def _memory_available() -> int:
-    """Bytes that the kernel can give without swapping (proc(5), MemAvailable)."""
+    """Return the bytes that the kernel can give without swapping (proc(5), MemAvailable)."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))

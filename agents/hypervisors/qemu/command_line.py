@@ -1,4 +1,4 @@
-"""The command line of a machine's QEMU. Pure: the same at both ends of a move, but for paths and `incoming`."""
+"""The command line of a machine's QEMU. Pure: the same at both ends of a move, except paths and `incoming`."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,33 +9,34 @@ from controller.wire.machines import NICS, Machine
 
 PROGRAM = "qemu-system-x86_64"
 MACHINE_TYPE = "pc-q35-10.0"
-"""Not the newest that a QEMU has: both ends must have it, whatever their versions."""
+"""The machine type. It is not the newest of any QEMU: both ends must have it, whatever their versions."""
 
-# What of the state goes in the pause, on a connection that TCP has not made fast (docs/operate/qemu.md): no description
-# of it, and no tables of 1,024 queues for each device, which virtio 1 has and its legacy interface has not.
+# The state goes in the pause, on a connection that TCP has not made fast yet (docs/operate/qemu.md). To keep it small:
+# no description of it, and no tables of 1,024 queues for each device, as virtio 1 has and its legacy interface has not.
 _QUIET = "dump-guest-core=off,suppress-vmdesc=on"
 _LEGACY = "disable-modern=on,disable-legacy=off"
 
 DISK, BASE = "disk", "base"
-"""Block nodes: the machine's own overlay, and the shared image below it."""
+"""The block nodes: the machine's own overlay, and the shared image below it."""
 
 
 @dataclass(frozen=True)
 class Accelerator:
-    """What runs the guest's instructions, and the CPU it shows to the guest."""
+    """The accelerator that runs the guest's instructions, and the CPU that the guest sees."""
 
     name: str
     cpu: str
 
     def of(self, machine: Machine) -> "Accelerator":
-        """With the CPU that is recorded for a machine, if one is."""
+        """Return this accelerator with the machine's recorded CPU, if it has one."""
         return replace(self, cpu=machine.cpu or self.cpu)
 
 
 def command_line(
     machine: Machine, folder: Path, image: Image, accelerator: Accelerator, mtu: int, incoming: bool
 ) -> list[str]:
-    """Its sockets are in its working directory, `folder`. The machine does not run until it is told to."""
+    """Return the command line. QEMU's sockets are in its working directory, `folder`. The machine does not run until it
+    is told to."""
     argv = [PROGRAM, "-name", machine.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
     argv += ["-pidfile", str(folder / "pid"), "-S"]
     argv += ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]
@@ -65,17 +66,17 @@ def command_line(
     if image.kernel is not None:
         argv += ["-kernel", str(image.kernel)]
         argv += ["-initrd", str(image.initramfs)] if image.initramfs is not None else []
-        # Documented for guests: the device's name that the machine goes by, and what the operator adds.
+        # Documented for guests: the machine's name, and the operator's additions.
         said = [image.cmdline, f"weft.name={machine.name}", machine.options.get("cmdline", "")]
         argv += ["-append", " ".join(word for word in said if word)]
     return argv + (["-incoming", "defer"] if incoming else [])
 
 
 def overlay_path(folder: Path) -> Path:
-    """The file of what the machine has written to its disk."""
+    """Return the file of everything that the machine has written to its disk."""
     return folder / "disk.qcow2"
 
 
 def _text(path: Path) -> str:
-    """In a list of options a comma is written twice."""
+    """Return the path for a list of options, in which a comma is written twice."""
     return str(path).replace(",", ",,")

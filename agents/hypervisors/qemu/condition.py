@@ -1,4 +1,4 @@
-"""What a machine is doing, from what QEMU says. Pure."""
+"""The condition of a machine, from QEMU's answers. Pure."""
 
 from agents.hypervisors.qemu.record import Record
 from controller.wire.machines import Condition
@@ -14,8 +14,8 @@ VAIN = "the transfer failed; it waits in vain"
 
 
 def condition(record: Record, run_state: str | None, migration: str) -> tuple[Condition, str]:
-    """And a word on why. `run_state` is QMP's, None if QEMU does not run; `migration` is the last one's status, or
-    "none"."""
+    """Return the condition, and a text about its cause. `run_state` is QMP's, None if QEMU does not run; `migration` is
+    the status of the last migration, or "none"."""
     move = record.move
     outgoing = move is not None and move.role == "outgoing"
     incoming = move is not None and move.role == "incoming"

@@ -1,8 +1,8 @@
-"""When the rest of a machine's memory goes in one pause. Pure.
+"""Decides when the rest of a machine's memory fits into one pause. Pure.
 
-QEMU sends memory in rounds: at the beginning of each it finds out what the guest has written since, and by its end
-nearly nothing is left, whether it gains on the guest or not. So it is the most that was left at any time during the
-last two rounds that has to go in the pause.
+QEMU sends memory in rounds. At the start of each round it finds out which memory the guest has written since. At its
+end almost nothing is left, whether QEMU gains on the guest or not. The amount that the pause has to take is therefore
+the most that was left at any time during the last two rounds.
 """
 
 from collections import deque
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """At `time` (s) in round `number` there were `left` bytes to send, and `sent` had gone."""
+    """One measurement: at `time` (s) in round `number` there were `left` bytes to send, and `sent` had been sent."""
 
     time: float
     number: int
@@ -20,7 +20,7 @@ class Sample:
 
 
 class Convergence:
-    """Follows one transfer; `pause` in seconds."""
+    """The progress of one transfer; `pause` in seconds."""
 
     def __init__(self, pause: float) -> None:
         self._pause = pause
@@ -42,7 +42,7 @@ class Convergence:
 
     @property
     def ready(self) -> bool:
-        """Not before two rounds have been made."""
+        """Whether the rest fits into the pause; never before two rounds have been made."""
         if not self._samples or self._samples[-1].number < 3:
             return False
         if self._samples[-1].number - self._samples[0].number < 2:

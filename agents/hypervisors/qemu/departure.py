@@ -1,4 +1,4 @@
-"""A machine that leaves: for which move, whether it has left, and back."""
+"""A machine that leaves: the start for a move, the switchover, and the way back."""
 
 import logging
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 async def begin(
     vm: Vm, move: str, target: Target, tuning: Tuning, site: Site, several: bool, digests: Digests
 ) -> Source:
-    """From now on it belongs to this move. Raises Fenced if it belongs to another one, Refused if nothing runs or the
-    machine would not find there what it has here, and HypervisorError if nobody would take it in from where it would
-    come. Nothing has been sent then."""
+    """Let the machine belong to this move. Raises Fenced if it belongs to another one, Refused if its QEMU does not run
+    or the platform there differs, and HypervisorError if the destination would not accept packets from our source
+    address. Nothing has been sent then."""
     kept = vm.known()
     if not vm.runs():
         raise Refused(f"{vm.name}: {vm.ended()}")
@@ -45,7 +45,7 @@ async def begin(
 
 
 async def _now(vm: Vm, site: Site, digests: Digests) -> Platform:
-    """Of a machine that an older release has started: as things are now."""
+    """Return the present platform, for a machine that an older release has started."""
     machine = vm.known().machine
     runs = (await accelerator(site.state_dir, site.images, site.options)).of(machine)
     async with vm.monitor.session() as session:
@@ -53,7 +53,7 @@ async def _now(vm: Vm, site: Site, digests: Digests) -> Platform:
 
 
 async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: bool) -> Figures:
-    """It has left. Asked again, the same is said again."""
+    """Hand the machine over. A second call returns the same figures."""
     kept = vm.known()
     if kept.move is None or kept.move.name != move or kept.move.role != "outgoing":
         raise Fenced(f"{vm.name} is not on its way by move {move}")
@@ -66,7 +66,7 @@ async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: boo
 
 
 async def back(vm: Vm, options: Mapping[str, str]) -> None:
-    """It does not leave, and runs on if its QEMU is there."""
+    """End the departure. The machine runs on if its QEMU is there."""
     kept = vm.known()
     assert kept.move is not None
     if vm.runs():

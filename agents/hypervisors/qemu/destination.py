@@ -1,4 +1,4 @@
-"""The destination's side of a move: where it waits, and whether all is there."""
+"""The destination's side of a move: where it waits, and whether everything has arrived."""
 
 import random
 import socket
@@ -18,7 +18,7 @@ from controller.wire.moves import Target, Tuning
 async def wait(
     session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], disk: bool
 ) -> Target:
-    """Waits at the first of `addresses`, for subflows at the others as well. Raises HypervisorError."""
+    """Wait at the first of `addresses`, and for subflows at the others; return these places. Raises HypervisorError."""
     free, multipath = ports(options), len(addresses) > 1
     copy = None
     if multipath:
@@ -40,7 +40,7 @@ async def wait(
 
 
 async def leave(waited: Target | None) -> None:
-    """Nobody is expected any more at the additional addresses."""
+    """Stop waiting for subflows at the additional addresses."""
     if waited is None or len(waited.memory) < 2:
         return
     places = target.memory(waited)
@@ -49,20 +49,20 @@ async def leave(waited: Target | None) -> None:
 
 
 async def arrived(session: Session) -> bool:
-    """Whether the guest could run."""
+    """Return whether the guest could run."""
     state = (await session.execute("query-migrate")).get("status")
     run_state = (await session.execute("query-status"))["status"]
     return run_state != "inmigrate" and state in ("completed", *POSTCOPY)
 
 
 async def release(session: Session) -> None:
-    """The disk is not written from elsewhere any more."""
-    with suppress(CommandRefused):  # there is none, or no more
+    """Close the disk to writes from the source."""
+    with suppress(CommandRefused):  # there is no server, or not any more
         await session.execute("nbd-server-stop")
 
 
 def _free(address: str, among: range) -> HostPort:
-    """A place at which nobody listens. QEMU cannot be asked to try a second time."""
+    """Return a place at which nobody listens. It is chosen here, as QEMU cannot be asked to try a second time."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     for port in random.sample(among, len(among)):
         with socket.socket(family, socket.SOCK_STREAM) as probe, suppress(OSError):

@@ -1,4 +1,5 @@
-"""SHA-256 digests of images, kept in a file: a base image of many gigabytes is read once, and again when it changes."""
+"""SHA-256 digests of images, stored in a file: a base image of many gigabytes is read once, then only when it
+changes."""
 
 import asyncio
 import hashlib
@@ -11,17 +12,18 @@ from agents.hypervisors.hypervisor import HypervisorError
 from agents.storage import durable
 
 FILE = "digests.json"
-_TRIES = 3  # while somebody writes to it
+_TRIES = 3  # while another process writes to the file
 
 
 class Digests:
-    """Of files, kept below `folder`. A file is the same while its inode, size and times of change are."""
+    """Digests of files, stored below `folder`. A file counts as unchanged while its inode, size and change times stay
+    the same."""
 
     def __init__(self, folder: Path) -> None:
         self._path, self._lock = folder / FILE, asyncio.Lock()
 
     async def of(self, path: Path) -> str:
-        """Return its digest, in hex. Raises HypervisorError if it cannot be read, or changes all the while."""
+        """Return the digest of a file, in hex. Raises HypervisorError if it cannot be read, or keeps changing."""
         async with self._lock:
             return await asyncio.to_thread(self._of, path)
 
@@ -42,14 +44,14 @@ class Digests:
         raise HypervisorError(f"{path} changes while it is read: an image is complete before it is put in its place")
 
     def _read(self) -> dict[str, tuple[list[int], str]]:
-        """What is kept; nothing if that cannot be read: then it is found out again."""
+        """Return the stored digests. If they cannot be read, return none: they are computed again."""
         with suppress(OSError, ValueError, TypeError, AttributeError):
             kept = json.loads(self._path.read_text())
             return {str(path): ([int(n) for n in mark], str(digest)) for path, (mark, digest) in kept.items()}
         return {}
 
     def _keep(self, known: dict[str, tuple[list[int], str]]) -> None:
-        """A crash leaves the old file or the new one; without either it is found out again."""
+        """Store the digests. A crash leaves the old file or the new file; without one they are computed again."""
         there = {path: one for path, one in known.items() if Path(path).exists()}
         with suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Looks after a guest whose transfer hangs on a path that is cut.
+"""The guard of a guest whose transfer is stuck on a path that is cut.
 
-QEMU stops the whole guest some seconds after its connections have taken all that they can hold, and answers nobody:
-then only a command out of band gets through, on a monitor that had been greeted before.
+Some seconds after its connections' buffers are full, QEMU stops the whole guest and answers nobody. Then it takes only
+out-of-band commands, on a monitor that was greeted before.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from agents.hypervisors.qemu.paths import silence
 from agents.hypervisors.qemu.target import HostPort
 
 CUT = 5.0
-"""Seconds without an acknowledgement of what was sent, by any path, after which the transfer is given up."""
+"""Seconds without an acknowledgement of sent data, by any path, after which the transfer is given up."""
 
 _LOOK = 1.0
 
 
 async def guard(rescue: Monitor, places: Sequence[HostPort]) -> None:
-    """Ends with the transfer. Gives it up when the path is cut: the guest runs on, or waits for an abort."""
+    """Watch the transfer until it ends. When the path is cut, give it up: the guest runs on, or waits for an abort."""
     with suppress(HypervisorError):
         async with rescue.session() as session:
             while await session.yankable():

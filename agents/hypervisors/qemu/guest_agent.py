@@ -16,26 +16,26 @@ from agents.hypervisors.qemu.guest_answer import LONGEST, Started, Status, answe
 from agents.hypervisors.qemu.monitor import short
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
-"""One request, by its name and arguments, and the text of its answer, whatever that is."""
+"""Sends one request, given by its name and arguments, and returns the text of its answer, whatever that is."""
 
 T = TypeVar("T")
 
 _POLL = 0.02
 _ANSWER = 5.0  # seconds to answer one request
-_OTHERS = 64  # answers to somebody else that are skipped
-_LARGE = 2**16  # characters; what is longer is read in a thread
+_OTHERS = 64  # answers to other clients that are skipped
+_LARGE = 2**16  # characters; longer answers are read in a thread
 
 
 class GuestAgent:
-    """What runs in the guest of one machine. One client at a time, as with the monitor. A subclass has another way to
-    it; what comes back is read here."""
+    """The agent in the guest of one machine. It serves one client at a time, like the monitor. A subclass may reach it
+    in another way; answers are always read here."""
 
     def __init__(self, name: str, path: Path) -> None:
         self._name, self._path, self._lock = name, path, asyncio.Lock()
 
     async def run(self, program: str, *arguments: str, seconds: float) -> str:
-        """Return what a program printed. Raises HypervisorError if it failed, nobody answers, or the answer is none:
-        that is the only error, whatever the guest does."""
+        """Return the output of a program. Raises HypervisorError if the program failed, no agent answers, or the answer
+        is not valid. No other error is raised, whatever the guest does."""
         said = shlex.join((program, *arguments))
         async with self._lock:
             try:
@@ -49,8 +49,8 @@ class GuestAgent:
                 raise HypervisorError(f"{self._name}: no agent in the guest answers: {error}") from error
 
     async def answers(self) -> bool:
-        """Whether there is an agent that answers now: waits for one, and for whoever else talks to it. Raises
-        HypervisorError if the answer is none, or nobody can be asked."""
+        """Return whether an agent answers now. Waits for an agent, and for other clients of it. Raises HypervisorError
+        if the answer is not valid, or there is no connection."""
         async with self._lock:
             try:
                 async with self.talk() as ask:
@@ -59,7 +59,8 @@ class GuestAgent:
                 raise HypervisorError(f"{self._name}: no agent in the guest answers: {error}") from error
 
     async def shut_down(self) -> None:
-        """Asks the guest to; nobody answers that (manual, `guest-shutdown`). Nothing if nobody listens."""
+        """Ask the guest to shut down, which it does not answer (manual, `guest-shutdown`). Nothing if no agent
+        listens."""
         async with self._lock:
             with suppress(OSError, EOFError, HypervisorError, TimeoutError):
                 async with asyncio.timeout(_ANSWER):
@@ -83,13 +84,13 @@ class GuestAgent:
                 await asyncio.sleep(_POLL)
 
     async def _read(self, reader: Callable[..., T], *arguments: Any) -> T:
-        """In a thread if there is much to read: the agent has other things to do."""
+        """Call `reader`, in a thread if there is much to read, so that the agent can do other work."""
         large = any(len(text) > _LARGE for one in arguments for text in _texts(one))
         return await asyncio.to_thread(reader, *arguments) if large else reader(*arguments)
 
     @asynccontextmanager
     async def talk(self) -> AsyncIterator[Ask]:
-        """With somebody who listens: waits for one."""
+        """Yield a function that asks the guest's agent. Waits for an agent that listens."""
         reader, writer = await self._connect()
         try:
             yield partial(self._ask, reader, writer)
@@ -97,8 +98,8 @@ class GuestAgent:
             writer.transport.abort()  # a guest that reads nothing would keep it open
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection on which somebody answers. QEMU breaks off the one that it has when the guest opens its end, as
-        it does while it boots; nothing was asked for before that."""
+        """Return a connection on which an agent answers. QEMU closes its present connection when the guest opens its
+        end, as it does while it boots; no request was sent before that."""
         while True:
             with short(self._path) as path:
                 reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST)
@@ -113,7 +114,7 @@ class GuestAgent:
                 raise
 
     async def _synchronise(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Skips what is left of somebody else's talk, and asks again as long as nobody listens."""
+        """Skip the rest of another client's answers, and ask again as long as no agent listens."""
         while True:
             mark = int.from_bytes(os.urandom(4), "big")
             writer.write(b"\xff" + json.dumps({"execute": "guest-sync-delimited", "arguments": {"id": mark}}).encode())
@@ -135,7 +136,8 @@ class GuestAgent:
 
 
 async def _until(reader: asyncio.StreamReader, end: bytes) -> str:
-    """Raises EOFError when the connection ends before, HypervisorError if nothing ends within an answer's length."""
+    """Return the text up to `end`. Raises EOFError when the connection ends before, HypervisorError if the answer is
+    too long."""
     try:
         return (await reader.readuntil(end)).decode(errors="replace")
     except asyncio.LimitOverrunError:

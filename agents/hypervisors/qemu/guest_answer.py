@@ -1,5 +1,5 @@
-"""What a guest's agent answers (QEMU manual, "QEMU Guest Agent Protocol Reference"), read in one place for whoever
-carries it. The guest is foreign: everything that is no such answer raises HypervisorError, with a short text. Pure."""
+"""The answers of a guest's agent (QEMU manual, "QEMU Guest Agent Protocol Reference"), read in one place for every
+transport. The guest is not trusted: any other answer raises HypervisorError, with a short text. Pure."""
 
 import base64
 import binascii
@@ -12,9 +12,9 @@ from agents.hypervisors.guest_json import guest_object
 from agents.hypervisors.hypervisor import HypervisorError
 
 LONGEST = 2**22
-"""Bytes of one answer: some 3 MiB of a program's output, in which `ss` tells of thousands of connections."""
+"""Most bytes in one answer: some 3 MiB of a program's output, in which `ss` lists thousands of connections."""
 
-_TOLD = 300  # characters of a guest's own words on a failure
+_TOLD = 300  # characters of a guest's own text about a failure
 
 _Int = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -24,13 +24,13 @@ class _Answer(BaseModel):
 
 
 class Started(_Answer):
-    """Of `guest-exec`."""
+    """The answer to `guest-exec`."""
 
     pid: _Int
 
 
 class Status(_Answer):
-    """Of `guest-exec-status`. A program that was killed by a signal has no exit code."""
+    """The answer to `guest-exec-status`. A program that was killed by a signal has no exit code."""
 
     exited: bool
     exitcode: _Int = -1
@@ -42,7 +42,8 @@ A = TypeVar("A", bound=_Answer)
 
 
 def answer(command: str, text: str, model: type[A]) -> A:
-    """Return what the guest answered to a command. Raises HypervisorError if it is an error, or no such answer."""
+    """Return the guest's answer to a command. Raises HypervisorError if it is an error, or has not the form of
+    `model`."""
     try:
         found = guest_object(text, LONGEST)
     except HypervisorError as error:
@@ -60,7 +61,7 @@ def answer(command: str, text: str, model: type[A]) -> A:
 
 
 def output(ended: Status, said: str) -> str:
-    """Return what a program printed. Raises HypervisorError if it failed; `said` is its command line."""
+    """Return the output of a program. Raises HypervisorError if the program failed; `said` is its command line."""
     out, err = (_decoded(text, said) for text in (ended.out, ended.err))
     if ended.exitcode:
         last = (err or out).strip()[-_TOLD:]
@@ -69,7 +70,7 @@ def output(ended: Status, said: str) -> str:
 
 
 def synchronised(text: str, mark: int) -> bool:
-    """Whether this is the answer to `guest-sync-delimited` with that mark, and not what is left of other talk."""
+    """Return whether this is the answer to `guest-sync-delimited` with that mark, not the rest of another answer."""
     try:
         found = guest_object(text, 1024).get("return")
     except HypervisorError:

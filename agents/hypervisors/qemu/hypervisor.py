@@ -1,4 +1,4 @@
-"""The driver: QEMU's machines behind the interface of a hypervisor."""
+"""The driver: QEMU's machines behind the hypervisor interface."""
 
 import asyncio
 import logging
@@ -30,22 +30,22 @@ log = logging.getLogger(__name__)
 
 
 class Qemu:
-    """All machines of one cloudlet that QEMU runs; a folder of the site's state each."""
+    """All machines of one cloudlet that QEMU runs. Each has a folder below the site's state directory."""
 
     def __init__(self, site: Site, make: Callable[[Path], Vm] = Vm) -> None:
-        """`make` gives the machine of a folder."""
+        """Make the driver; `make` returns the machine of a folder."""
         self._site, self._make = site, make
         self._machines: dict[str, Vm] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._guards: dict[str, asyncio.Task[None]] = {}
-        self._followed: dict[str, str] = {}  # by machine: the move of which post-copy was, or is, followed
+        self._followed: dict[str, str] = {}  # by machine: the move whose post-copy is or was followed
         self._digests = Digests(site.state_dir)
         self._here = Here(site, self._digests)
         self._addresses = list(dict.fromkeys((site.address, *site.paths)))
         self._several = len(self._addresses) > 1
 
     def folder(self, name: str) -> Path:
-        """Where everything of a machine is."""
+        """Return the folder that has all files of a machine."""
         return self._site.state_dir / name
 
     def _vm(self, name: str) -> Vm:
@@ -70,7 +70,7 @@ class Qemu:
         names = [path.parent.name for path in folders]
         states = await asyncio.gather(*(self._vm(name).seen() for name in names))
         for name in names:
-            with suppress(HypervisorError):  # its record cannot be read, which is told
+            with suppress(HypervisorError):  # its record cannot be read, which its state says
                 self._follow(name)
         return {state.name: state for state in states if state.condition != "gone"}
 
@@ -110,14 +110,14 @@ class Qemu:
         self._look_after(name, guard(self._vm(name).rescue, memory(target)))
 
     def _look_after(self, name: str, looking: Coroutine[Any, Any, None]) -> None:
-        """One guard for each machine; the newest."""
+        """Run one guard for each machine: the newest one."""
         if name in self._guards:
             self._guards[name].cancel()
         self._guards[name] = asyncio.get_running_loop().create_task(looking)
 
     def _follow(self, name: str, anew: bool = False) -> None:
-        """What is left of a machine's memory follows it, also over a path that is cut for a while. Once for each move,
-        and after that only if asked `anew`."""
+        """Let the rest of a machine's memory follow it, also over a path that is cut for a while. This is done once for
+        each move, and again only with `anew`."""
         vm = self._vm(name)
         move, known = _followed(vm.record()), self._followed.get(name)
         if move is None or not vm.runs():
@@ -187,10 +187,10 @@ class Qemu:
         vm = self._vm(name)
         async with self._locks[name]:
             patience = float(self._site.options.get("shutdown_seconds", "20"))
-            with suppress(MonitorAway, Garbled):  # whom nobody can ask is ended
+            with suppress(MonitorAway, Garbled):  # a QEMU that does not answer is ended
                 if patience > 0 and await vm.condition() == "running":
                     await vm.agent.shut_down()
-                    with suppress(MonitorAway):  # it was fast
+                    with suppress(MonitorAway):  # QEMU has ended already
                         await vm.monitor.execute("system_powerdown")
                     await process.ended(vm.folder, patience)
             await arrival.leave(vm)
@@ -211,18 +211,18 @@ class Qemu:
         return await vm.agent.run(program, *arguments, seconds=seconds)
 
     async def answers(self, name: str) -> bool:
-        """As Answering."""
+        """Return whether the guest's agent answers, as Answering.answers does."""
         return await self._vm(name).agent.answers()
 
 
 def _handed_over(kept: Record | None) -> bool:
-    """Whether all of a machine is elsewhere, so that nothing is lost with its QEMU here, whatever that does."""
+    """Return whether all of a machine is elsewhere, so that nothing is lost with its QEMU here."""
     move = kept.move if kept is not None else None
     return move is not None and move.role == "outgoing" and move.handed is not None and not move.tuning.post_copy
 
 
 def _followed(kept: Record | None) -> Move | None:
-    """The move after whose switchover memory may still be on the way."""
+    """Return the move whose memory may still be on the way after its switchover; None if there is none."""
     move = kept.move if kept is not None else None
     if move is None or move.target is None or not move.tuning.post_copy:
         return None

@@ -1,7 +1,7 @@
-"""Shared images: what machines boot from, and what their disks begin with.
+"""Shared images, from which machines boot and with which their disks begin.
 
-A folder below the site's images: `kernel`, `initramfs` and `cmdline` of an image, `disk.qcow2` of a base. An image
-without a kernel boots from the machine's disk.
+An image is a folder below the site's images: `kernel`, `initramfs` and `cmdline` of an image, `disk.qcow2` of a base.
+An image without a kernel boots from the machine's disk.
 """
 
 import re
@@ -17,7 +17,7 @@ _NAME = re.compile(NAME_PATTERN)
 
 @dataclass(frozen=True)
 class Image:
-    """The files of a machine's image; None where there is none."""
+    """The files of a machine's image; None for a file that does not exist."""
 
     kernel: Path | None
     initramfs: Path | None
@@ -26,14 +26,14 @@ class Image:
 
 
 def names(images: Path) -> list[str]:
-    """Return those of all images that a machine can name, sorted; none if there is no such folder."""
+    """Return the names of all images that a machine can name, sorted; none if there is no such folder."""
     if not images.is_dir():
         return []
     return sorted(path.name for path in images.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
 
 
 def image(images: Path, machine: Machine) -> Image:
-    """Raises Refused if this cloudlet has no such image or base."""
+    """Return the files of the machine's image. Raises Refused if this cloudlet has no such image or base."""
     folder = images / machine.image
     if not folder.is_dir():
         raise Refused(f"{machine.name}: there is no image {machine.image!r} in {images}")

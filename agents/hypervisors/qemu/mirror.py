@@ -1,8 +1,8 @@
 """The disk's copy at the target: a block job that first copies, then follows (QMP `blockdev-mirror`), over NBD.
 
-While it copies, writes of the guest go to the target when it is their turn (`background`); from when the memory is
-nearly there until the switchover each of them waits for the target (`write-blocking`), so that the pause has nothing
-left to copy.
+While the job copies, the guest's writes go to the target in the background (`background`). Once the memory is almost
+there, and until the switchover, each write waits for the target (`write-blocking`), so that nothing is left to copy in
+the pause.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _POLL = 0.005
 
 
 async def node(session: Session) -> str:
-    """The block node of the machine's disk. Raises HypervisorError if it has none."""
+    """Return the block node of the machine's disk. Raises HypervisorError if it has none."""
     for device in await session.execute("query-block"):
         if inserted := device.get("inserted"):
             return str(inserted["node-name"])
@@ -26,7 +26,7 @@ async def node(session: Session) -> str:
 
 
 async def begin(session: Session, place: HostPort, multipath: bool, bandwidth: int | None) -> None:
-    """Starts it unless it is under way. `bandwidth` in bytes per second."""
+    """Start the job unless it runs already. `bandwidth` in bytes per second."""
     if await job(session) is not None:
         return
     await _forget(session)
@@ -40,7 +40,7 @@ async def begin(session: Session, place: HostPort, multipath: bool, bandwidth: i
 
 
 async def job(session: Session) -> dict[str, Any] | None:
-    """QMP's `BlockJobInfo`; None if there is none. Raises HypervisorError if it has failed."""
+    """Return QMP's `BlockJobInfo`; None if there is no job. Raises HypervisorError if the job has failed."""
     for found in await session.execute("query-block-jobs"):
         if found["device"] == JOB:
             if error := found.get("error"):
@@ -52,7 +52,7 @@ async def job(session: Session) -> dict[str, Any] | None:
 
 
 async def there(session: Session) -> dict[str, Any]:
-    """The job. Raises HypervisorError if there is none."""
+    """Return the job. Raises HypervisorError if there is none."""
     found = await job(session)
     if found is None:
         raise HypervisorError("the disk's copy is not there any more")
@@ -60,25 +60,25 @@ async def there(session: Session) -> dict[str, Any]:
 
 
 async def follow(session: Session) -> None:
-    """From now on writes wait for the target. Raises HypervisorError if there is no copy."""
+    """Let writes wait for the target from now on. Raises HypervisorError if there is no copy."""
     if (await there(session))["status"] != "concluded":
         await session.execute("block-job-change", {"id": JOB, "type": "mirror", "copy-mode": "write-blocking"})
 
 
 async def finish(session: Session) -> None:
-    """The target has all that the stopped guest wrote, and the copy ends. Raises HypervisorError if it hasn't. The job
-    stays on QEMU's list as proof, for whoever asks again."""
+    """End the copy, when the target has everything that the stopped guest wrote. Raises HypervisorError if it does not.
+    The job stays on QEMU's list as proof for a second call."""
     found = await there(session)
     if found["status"] == "concluded":
         return
     if not found["ready"]:
         raise HypervisorError("the disk's copy has not caught up")
-    await session.execute("block-job-cancel", {"device": JOB, "force": False})  # of a job that is ready: ends in step
-    await _concluded(session)  # its node stays: QEMU would flush it once more, a round trip in the pause
+    await session.execute("block-job-cancel", {"device": JOB, "force": False})  # a ready job ends with both sides equal
+    await _concluded(session)  # its node stays: its removal would flush it once more, a round trip in the pause
 
 
 async def cancel(session: Session) -> None:
-    """There is no copy any more."""
+    """End the copy, if there is one, without waiting for the target."""
     try:
         found = await job(session)
         if found is not None and found["status"] != "concluded":

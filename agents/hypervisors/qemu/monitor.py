@@ -1,6 +1,6 @@
 """The door to QMP (QEMU manual, "QEMU Machine Protocol Specification"): one machine's monitor, in short sessions.
 
-A monitor serves one client at a time: whoever holds it for long keeps everybody else out.
+A monitor serves one client at a time: a long session keeps all other clients out.
 """
 
 import asyncio
@@ -24,35 +24,35 @@ PATIENCE = 10.0
 """Seconds that an answer may take: QEMU answers at once unless its main loop waits for storage or network."""
 
 _ATTEMPTS = 5
-_TOLD = 600  # characters of QEMU's own words
+_TOLD = 600  # characters of QEMU's own text
 
-logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)  # it logs what it raises as well
+logging.getLogger("qemu.qmp").setLevel(logging.CRITICAL)  # it also logs its errors
 _YANKABLE = ("migration", "block-node")
 _WRONG = (LookupError, TypeError, ValueError, AttributeError, RecursionError)
-"""The errors that the library raises for an answer that is none."""
+"""The errors that the library raises for an answer that is not valid."""
 
 
 class MonitorAway(HypervisorError):  # noqa: N818 - a state
-    """Nobody answers on the monitor's socket, or not any more."""
+    """Raised when nobody answers on the monitor's socket, or not any more."""
 
 
 class Garbled(HypervisorError):  # noqa: N818 - a state
-    """An answer is not what it ought to be: what it was to tell is not known."""
+    """Raised when an answer has not the expected form: the information in it is not known."""
 
 
 class CommandRefused(HypervisorError):  # noqa: N818 - an answer
-    """QEMU refused a command. The text is QEMU's."""
+    """Raised when QEMU refused a command. The text is QEMU's."""
 
 
 class Session:
-    """Commands to one machine, in their order. `heard` is called whenever it answers."""
+    """A sequence of commands to one machine. `heard` is called whenever QEMU answers."""
 
     def __init__(self, client: QMPClient, name: str, heard: Callable[[], None]) -> None:
         self._client, self._name, self._heard = client, name, heard
 
     async def execute(self, command: str, arguments: dict[str, Any] | None = None, seconds: float = PATIENCE) -> Any:
-        """Returns what QEMU returns, as `qmp_answer` describes it. Raises CommandRefused, Garbled, and MonitorAway if
-        it does not answer."""
+        """Return QEMU's answer to a command, in the form that `qmp_answer` describes. Raises CommandRefused, Garbled,
+        and MonitorAway if QEMU does not answer."""
         try:
             async with asyncio.timeout(seconds):
                 found = await self._said(command, arguments)
@@ -65,7 +65,7 @@ class Session:
         return found
 
     async def out_of_band(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
-        """As `execute`, also of a QEMU that hangs; only some commands can be said so."""
+        """Do the same as `execute`, also with a QEMU that hangs; only some commands can be sent so."""
         try:
             async with asyncio.timeout(PATIENCE):
                 return await self._said(command, arguments, oob=True)
@@ -89,14 +89,14 @@ class Session:
             raise Garbled(text) from error
 
     async def yankable(self) -> list[dict[str, Any]]:
-        """The connections of a transfer, out of band: also of a QEMU that hangs. Empty if it is gone, or what it says
-        cannot be read."""
+        """Return the connections of a transfer. The question goes out of band, so it reaches a QEMU that hangs. Empty
+        if QEMU is gone, or its answer cannot be read."""
         with suppress(HypervisorError):
             return [one for one in await self.out_of_band("query-yank") if one["type"] in _YANKABLE]
         return []
 
     async def yank(self) -> None:
-        """Cuts them (QMP `yank`)."""
+        """Cut these connections (QMP `yank`)."""
         with suppress(HypervisorError):
             if cut := await self.yankable():
                 await self.out_of_band("yank", {"instances": cut})
@@ -112,26 +112,26 @@ class Monitor:
 
     @property
     def silence(self) -> float:
-        """Seconds since QEMU last answered, in whatever session; infinite if it never did."""
+        """Seconds since QEMU last answered, in any session; infinite if it never did."""
         return monotonic() - self._heard
 
     def _hear(self) -> None:
         self._heard = monotonic()
 
     async def greet(self) -> None:
-        """The next session has been greeted already: QEMU may be unable to when it is wanted. Raises MonitorAway."""
+        """Open and greet the next session now: QEMU may be unable to do so when it is needed. Raises MonitorAway."""
         async with self._lock:
             self._greeted = self._greeted or await self._open()
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Session]:
-        """Waits for its turn. Raises MonitorAway."""
+        """Wait until no other session is open, and open one. Raises MonitorAway."""
         async with self._lock:
             client, self._greeted = self._greeted or await self._open(), None
             try:
                 yield Session(client, self._name, self._hear)
             finally:
-                with suppress(QMPError, OSError, EOFError, *_WRONG):  # it says why the connection ended, if it has
+                with suppress(QMPError, OSError, EOFError, *_WRONG):  # it raises the reason if the connection has ended
                     await client.disconnect()
 
     async def _open(self) -> QMPClient:
@@ -142,7 +142,8 @@ class Monitor:
             raise MonitorAway(f"{self._name}: QEMU's monitor does not answer") from error
 
     async def _connected(self) -> QMPClient:
-        """An event that comes before the greeting, or in the negotiation, makes the library give up: then again."""
+        """Return a connected client. The library gives up on an event before the greeting or in the negotiation: try
+        again then."""
         attempts = 0
         while True:
             client, attempts = QMPClient(self._name), attempts + 1
@@ -156,14 +157,14 @@ class Monitor:
                 return client
 
     async def execute(self, command: str, arguments: dict[str, Any] | None = None) -> Any:
-        """One command in a session of its own."""
+        """Execute one command in a session of its own."""
         async with self.session() as session:
             return await session.execute(command, arguments)
 
 
 @contextmanager
 def short(path: Path) -> Iterator[str]:
-    """Another name of `path` that is short enough for a unix socket's address (108 bytes, unix(7))."""
+    """Yield another name of `path` that is short enough for a unix socket's address (108 bytes, unix(7))."""
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"

@@ -1,4 +1,5 @@
-"""What a machine has written to its disk: a qcow2 overlay over the shared base. Only that moves."""
+"""The overlay of a machine's disk: a qcow2 file with all that the machine has written over the shared base. Only the
+overlay moves."""
 
 import shutil
 from pathlib import Path
@@ -18,7 +19,8 @@ _INFO = TypeAdapter(_Info)
 
 
 async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> None:
-    """Makes it, empty, unless it is there; `fresh` makes a new one in any case. Raises Refused if there is no room."""
+    """Make an empty overlay, unless there is one; `fresh` makes a new one in any case. Raises Refused without enough
+    room."""
     path = overlay_path(folder)
     if machine.disk is None or image.base is None or (path.exists() and not fresh):
         return
@@ -35,7 +37,7 @@ async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> Non
 
 
 async def _size(path: Path) -> int:
-    """Bytes that a guest finds in an image."""
+    """Return the bytes that a guest finds in an image."""
     try:
         return read_json(_INFO, await _img("info", "--output=json", "-U", str(path)))["virtual-size"]
     except Unreadable as error:

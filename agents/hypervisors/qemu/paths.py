@@ -1,7 +1,7 @@
 """Several paths between two hosts: MPTCP's path manager in the kernel (RFC 8684, section 3.4), by `ip mptcp`.
 
-QEMU listens at one address. At the others the kernel itself listens, on the same port, for additional subflows of
-that connection only, and announces them to the source, which makes a subflow to each.
+QEMU listens at one address. At the other addresses the kernel itself listens, on the same port, only for additional
+subflows of that connection. It announces these addresses to the source, which makes a subflow to each.
 """
 
 import math
@@ -21,17 +21,17 @@ from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.target import HostPort
 
 SUBFLOWS = 4
-"""Additional subflows of a connection, at least."""
+"""Least number of additional subflows of a connection."""
 
 ROOM = 8 << 20
-"""Bytes of a receive buffer, at least. The kernel's usual 128 KiB can be full of what came out of order over one path
-before it has grown, and what all of that waits for, on another path, then finds no room for good."""
+"""Least bytes of a receive buffer. The kernel's usual 128 KiB can be full of data that came out of order over one path
+before the buffer has grown. The data before it, on another path, then never finds room."""
 
 _RMEM = Path("/proc/sys/net/ipv4/tcp_rmem")
 
 
 class _Endpoint(TypedDict):
-    """What `ip mptcp endpoint show` says of one."""
+    """An endpoint in the output of `ip mptcp endpoint show`."""
 
     address: str
     id: int
@@ -42,13 +42,13 @@ _ENDPOINTS = TypeAdapter(list[_Endpoint])
 
 
 def leaves(place: HostPort, address: str) -> None:
-    """Makes sure that what goes to that place leaves from this address of ours, as the other end's fence lets nobody
-    else in. Nothing is sent. Raises HypervisorError, which says what to do."""
+    """Make sure that packets to that place leave from `address`, our own: the fence at the other end accepts no other
+    source. Nothing is sent. Raises HypervisorError, which says what to do."""
     with socket.socket(socket.AF_INET6 if ":" in place.host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((place.host, place.port))
         except OSError:
-            return  # there is no way to it, which will be said by whoever tries
+            return  # there is no route to it, which the transfer itself will report
         source = probe.getsockname()[0]
     if ip_address(source) != ip_address(address):
         raise HypervisorError(
@@ -58,14 +58,14 @@ def leaves(place: HostPort, address: str) -> None:
 
 
 async def allow() -> None:
-    """Connections of this host may have several paths. Raises HypervisorError."""
+    """Allow connections of this host to have several paths. Raises HypervisorError."""
     now = dict(re.findall(r"(add_addr_accepted|subflows) (\d{1,9})", await _ip("limits", "show")))
     if any(int(now.get(name, 0)) < SUBFLOWS for name in ("add_addr_accepted", "subflows")):
         await _ip("limits", "set", "subflows", str(SUBFLOWS), "add_addr_accepted", str(SUBFLOWS))
 
 
 def make_room() -> None:
-    """Who listens from now on has room for what comes over several paths. Raises HypervisorError."""
+    """Give sockets that listen from now on room for data over several paths. Raises HypervisorError."""
     try:
         least, usual, most = map(int, _RMEM.read_text().split())
         if usual < ROOM:
@@ -75,7 +75,7 @@ def make_room() -> None:
 
 
 async def offer(places: Sequence[HostPort]) -> None:
-    """Subflows may come to these too. Raises HypervisorError."""
+    """Allow subflows to these places too. Raises HypervisorError."""
     await allow()
     known = {(one["address"], one.get("port")) for one in await _endpoints()}
     for place in places:
@@ -84,7 +84,7 @@ async def offer(places: Sequence[HostPort]) -> None:
 
 
 async def withdraw(places: Sequence[HostPort]) -> None:
-    """They may not any more. What is gone already is no error. Raises HypervisorError."""
+    """Stop allowing subflows to these places. A place that is gone already is no error. Raises HypervisorError."""
     if not places:
         return
     gone = {(place.host, place.port) for place in places}
@@ -94,7 +94,7 @@ async def withdraw(places: Sequence[HostPort]) -> None:
 
 
 async def silence(places: Sequence[HostPort]) -> float:
-    """Seconds since anything that was sent to these places was acknowledged; 0 if nothing waits for that (`ss(8)`)."""
+    """Return the seconds since data to these places was last acknowledged; 0 if no data waits for that (`ss(8)`)."""
     where = " or ".join(f"dst {place}" for place in places)
     said = await _run(["ss", "-Htin", "state", "established", where])
     waiting = [line for line in said.splitlines() if "unacked:" in line]
@@ -103,12 +103,12 @@ async def silence(places: Sequence[HostPort]) -> float:
 
 
 async def unheard(places: Sequence[HostPort]) -> float:
-    """Seconds since anything came to these places of ours; infinite if nobody is connected to them."""
+    """Return the seconds since data last came to these places of ours; infinite if nobody is connected to them."""
     return await _since_received("src", places)
 
 
 async def unanswered(places: Sequence[HostPort]) -> float:
-    """Seconds since anything came from these places of others; infinite if there is no connection with them."""
+    """Return the seconds since data last came from these places of others; infinite without a connection to them."""
     return await _since_received("dst", places)
 
 

@@ -1,6 +1,6 @@
-"""Where the source of a move may connect to: to the cloudlet that the order names, and nowhere else. Pure.
+"""The places to which the source of a move may connect: only the cloudlet that the order names. Pure.
 
-A destination's agent is foreign: its target is what it wrote. Nothing of a machine goes to an address of its choice,
+A destination's agent is not trusted, and it writes the target. Nothing of a machine goes to an address of its choice,
 and no host behind the source gets a connection that the destination could not make itself (confused deputy)."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -12,15 +12,15 @@ from controller.wire.machines import Machine
 from controller.wire.moves import Target
 
 PATHS = 8
-"""Places for memory in one target, at most."""
+"""Most places for memory in one target."""
 
 _SHOWN = 60  # characters of a foreign host
 
 
 def check(machine: Machine, target: Target, peer: str) -> None:
-    """Raise Refused, naming what is wrong, unless the target leads to the cloudlet whose tunnel address is `peer`.
+    """Raise Refused, with the reason, unless the target leads to the cloudlet whose tunnel address is `peer`.
 
-    QEMU connects to memory's first place and to the disk's only: they are at `peer`. Each further place is another
+    QEMU connects only to memory's first place and to the disk's: both are at `peer`. Each further place is another
     address of the same listener, by which subflows may come (`paths.offer`)."""
     try:
         places = memory(target)

@@ -1,4 +1,4 @@
-"""What machines find here: of a QEMU that has been started, and of this cloudlet, for what is planned."""
+"""The platform that machines find: that of a QEMU that has been started, and that of this cloudlet, for plans."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,11 @@ from agents.hypervisors.qemu.processor import features, models
 from controller.wire.machines import Machine
 from controller.wire.platforms import BASE, FILES, MOST_IMAGES, CpuModel, Platform, differences, files
 
-_PROBE = ".probe"  # no machine's name
+_PROBE = ".probe"  # not a valid name of a machine
 
 
 async def platform(session: Session, machine: Machine, image: Image, runs: Accelerator, digests: Digests) -> Platform:
-    """Return what this machine's QEMU has. Raises HypervisorError."""
+    """Return the platform of this machine's QEMU. Raises HypervisorError."""
     paths = {image.kernel, image.initramfs, image.base} - {None}
     names = {path: name for name in files(machine) for path in paths if path is not None and _is(path, name)}
     vendor, seen = await features(session, runs.cpu)
@@ -39,7 +39,7 @@ def _is(path: Path, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Processor:
-    """The CPU that guests see here by default, and which models they can be given."""
+    """The CPU that guests see here by default, and the models that they can be given."""
 
     vendor: str
     features: list[str]
@@ -47,15 +47,15 @@ class _Processor:
 
 
 class Here:
-    """What this cloudlet's QEMU gives machines. Its CPU is looked at once in an agent's life, in a QEMU that runs
-    nothing; files whenever it is asked for."""
+    """The platform that this cloudlet's QEMU gives machines. Its CPU is found once while the agent runs, in a QEMU
+    without a guest; files are checked at each call."""
 
     def __init__(self, site: Site, digests: Digests) -> None:
         self._site, self._digests = site, digests
         self._found: tuple[str, Accelerator, _Processor] | None = None
 
     async def look(self) -> Platform:
-        """Return it. Raises HypervisorError."""
+        """Return the platform. Raises HypervisorError."""
         now, runs = await version(), await accelerator(self._site.state_dir, self._site.images, self._site.options)
         if self._found is None or self._found[:2] != (now, runs):
             self._found = now, runs, await self._probe(runs)
@@ -99,6 +99,6 @@ class Here:
 
 
 def compare(machine: Machine, here: Platform, there: Platform) -> None:
-    """Raises Refused, with every difference named, if the machine cannot go from here to there."""
+    """Raise Refused, naming every difference, if the machine cannot go from here to there."""
     if found := differences(machine, here, there):
         raise Refused(f"{machine.name} would not be the same there: {'; '.join(found)}")

@@ -1,9 +1,9 @@
 """Post-copy: the guest runs at the destination while the rest of its memory follows. There is no way back, so a path
-that is cut is waited for (QEMU manual, "Postcopy", on its recovery): both ends pause, the destination listens anew, and
-the source connects anew.
+that is cut is waited for (QEMU manual, "Postcopy", on its recovery): both ends pause, the destination listens again,
+and the source connects again.
 
-By themselves both would wait for TCP, which takes a quarter of an hour to find out. And the destination's QEMU may
-answer nobody meanwhile, as it waits for a page itself: what it is told goes out of band, on a monitor that was greeted
+Without this code both would wait for TCP, which takes a quarter of an hour to notice. The destination's QEMU may answer
+nobody meanwhile, as it waits for a page itself. Its commands therefore go out of band, on a monitor that was greeted
 before.
 """
 
@@ -23,17 +23,17 @@ from agents.hypervisors.qemu.vm import Vm
 log = logging.getLogger(__name__)
 
 LIMIT = 600.0
-"""Seconds for which a path that is cut is waited for, until somebody asks again."""
+"""Seconds for which a cut path is waited for, until somebody asks again."""
 
 PAUSED, RECOVERING = "postcopy-paused", "postcopy-recover"
 _LOOK = 1.0
 _ANSWER = 2.0  # seconds; a QEMU that waits for a page does not answer at all
-_BLINDLY = 30.0  # seconds from one try to the next where the other end does not answer us
-_CLOSED = 9  # the port of `discard` (RFC 863): nobody listens there, and a host that can be reached says so
+_BLINDLY = 30.0  # seconds between two tries while the other end does not answer
+_CLOSED = 9  # the port of `discard` (RFC 863): nobody listens there, and a reachable host says so
 
 
 class _Patience:
-    """How long it has been going on without success."""
+    """The time without progress."""
 
     def __init__(self, name: str) -> None:
         self._name, self._since = name, monotonic()
@@ -43,7 +43,7 @@ class _Patience:
 
     @property
     def over(self) -> bool:
-        """Tells the log, too."""
+        """Whether the limit is reached; writes that to the log."""
         if monotonic() - self._since <= LIMIT:
             return False
         log.error("%s: its memory has not gone on for %.0f s; it is not tried again by itself", self._name, LIMIT)
@@ -51,7 +51,7 @@ class _Patience:
 
 
 async def give(vm: Vm, move: Move, multipath: bool) -> None:
-    """At the source: ends when all of the memory has gone. Raises HypervisorError if its QEMU goes away."""
+    """Work at the source until all of the memory has gone. Raises HypervisorError if its QEMU goes away."""
     assert move.target is not None
     places, patience, tried = target.memory(move.target), _Patience(vm.name), -_BLINDLY
     address = {"transport": "socket", "type": "inet", **places[0].inet(multipath)}
@@ -62,18 +62,18 @@ async def give(vm: Vm, move: Move, multipath: bool) -> None:
                 patience.well()
                 if await paths.silence(places) > CUT:
                     await _pause(rescue)
-            elif state == RECOVERING:  # cut once more: it waits for an answer, and has said all it had to say
+            elif state == RECOVERING:  # cut once more: it waits for an answer, and has nothing more to send
                 if await paths.unanswered(places) > CUT:
                     await _pause(rescue)
             elif state == PAUSED and (monotonic() - tried >= _BLINDLY or await _answers(places[0])):
                 tried = monotonic()
-                with suppress(CommandRefused):  # it is no more so
+                with suppress(CommandRefused):  # the state has changed
                     await vm.monitor.execute("migrate", again)
             await asyncio.sleep(_LOOK)
 
 
 async def take(vm: Vm, move: Move, multipath: bool) -> None:
-    """At the destination, likewise: ends when all of the memory is there, and notes so."""
+    """Work at the destination until all of the memory is there, and note that. Raises HypervisorError like `give`."""
     assert move.target is not None
     places, patience, listened = target.memory(move.target), _Patience(vm.name), -_BLINDLY
     uri = {"uri": f"tcp:{places[0]}" + (",mptcp=on" if multipath else "")}
@@ -95,8 +95,8 @@ async def take(vm: Vm, move: Move, multipath: bool) -> None:
 
 
 async def _status(vm: Vm) -> str | None:
-    """Of the transfer; None if QEMU does not answer, or not so that it can be read. Raises MonitorAway if there is no
-    QEMU."""
+    """Return the status of the transfer; None if QEMU gives no answer, or none that can be read. Raises MonitorAway if
+    there is no QEMU."""
     try:
         async with asyncio.timeout(_ANSWER):
             return str((await vm.monitor.execute("query-migrate")).get("status", "none"))
@@ -107,13 +107,13 @@ async def _status(vm: Vm) -> str | None:
 
 
 async def _pause(rescue: Session) -> None:
-    """What is connected to a path that is gone is given up."""
-    with suppress(CommandRefused):  # it has been
+    """Give up the connections on a path that is gone."""
+    with suppress(CommandRefused):  # it has paused already
         await rescue.out_of_band("migrate-pause")
 
 
 async def _answers(place: HostPort) -> bool:
-    """Whether its host does. A connection to the place itself would be taken for the source's."""
+    """Return whether the place's host answers. A connection to the place itself would be taken for the source's."""
     try:
         async with asyncio.timeout(_ANSWER):
             _, writer = await asyncio.open_connection(place.host, _CLOSED)

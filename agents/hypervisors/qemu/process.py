@@ -1,4 +1,4 @@
-"""A machine's QEMU as a process: nobody's child, found again by its pid and its own command line."""
+"""A machine's QEMU as a process: not a child of the agent, and found again by its pid and its own command line."""
 
 import asyncio
 import os
@@ -15,8 +15,8 @@ _END = 10.0
 
 
 def find(folder: Path) -> int | None:
-    """The pid of the QEMU that runs the machine of `folder`; None if none does. A pid that belongs to somebody else by
-    now is told by its command line, which names our folder."""
+    """Return the pid of the QEMU that runs the machine of `folder`; None if none does. A pid that belongs to another
+    process now is recognised by its command line, which does not name our folder."""
     path = folder / "pid"
     try:
         pid = int(path.read_text())
@@ -27,7 +27,7 @@ def find(folder: Path) -> int | None:
 
 
 def said(folder: Path) -> str:
-    """What the QEMU of this folder said last, which may be nothing; it may have ended since."""
+    """Return the last output of the QEMU of this folder, which may be empty. That QEMU may have ended since."""
     try:
         return (folder / "log").read_text(errors="replace").strip()[-600:]
     except OSError:
@@ -35,12 +35,12 @@ def said(folder: Path) -> str:
 
 
 async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable[None]]) -> None:
-    """Starts it, in `folder`, and greets it as soon as its monitor is there. Raises HypervisorError, with its own words
-    if it ended instead."""
+    """Start QEMU in `folder`, and call `greet` as soon as its monitor is there. Raises HypervisorError, with QEMU's own
+    text if it ended instead."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     monitor, log = folder / "monitor", folder / "log"
     monitor.unlink(missing_ok=True)
-    ours, its = os.pipe()  # what it inherits and never writes to: closed when it has ended
+    ours, its = os.pipe()  # it inherits this end and never writes to it: closed when it has ended
     try:
         with log.open("wb") as words:
             program = await asyncio.create_subprocess_exec(
@@ -65,7 +65,7 @@ async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable
 
 
 async def _greet(monitor: Path, its: int, greet: Callable[[], Awaitable[None]]) -> None:
-    """Raises EOFError if it has ended before."""
+    """Call `greet` when the monitor is there. Raises EOFError if QEMU has ended before."""
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.add_reader(its, ended.set)
     try:
@@ -82,7 +82,7 @@ async def _greet(monitor: Path, its: int, greet: Callable[[], Awaitable[None]]) 
 
 
 async def ended(folder: Path, seconds: float) -> bool:
-    """Waits until it has ended by itself; says whether it has."""
+    """Wait until QEMU has ended by itself. Return whether it has."""
     deadline = asyncio.get_running_loop().time() + seconds
     while asyncio.get_running_loop().time() < deadline:
         if find(folder) is None:
@@ -92,7 +92,7 @@ async def ended(folder: Path, seconds: float) -> bool:
 
 
 async def end(folder: Path, number: int = signal.SIGKILL, seconds: float = _END) -> None:
-    """It does not run when this returns. Raises HypervisorError if it will not go."""
+    """End QEMU. It does not run when this returns. Raises HypervisorError if it cannot be ended."""
     deadline = asyncio.get_running_loop().time() + seconds
     while (pid := find(folder)) is not None:
         with suppress(ProcessLookupError):

@@ -13,7 +13,7 @@ _OURS = frozenset({"realized", "hotpluggable", "migratable", "kvm", "check", "en
 
 
 def model(cpu: str) -> dict[str, Any]:
-    """QMP's `CpuModelInfo` of what `-cpu` says: `NAME[,+FEATURE|-FEATURE|NAME=VALUE]…`."""
+    """Return QMP's `CpuModelInfo` for the text of `-cpu`: `NAME[,+FEATURE|-FEATURE|NAME=VALUE]…`."""
     name, *words = cpu.split(",")
     given: dict[str, Any] = {}
     for word in words:
@@ -34,8 +34,8 @@ def _value(said: str | None) -> Any:
 
 
 async def features(session: Session, cpu: str) -> tuple[str, list[str]]:
-    """The vendor, and the features that the guest sees: the model's, without those that this host or its accelerator
-    does not have. No features where QEMU cannot expand the model."""
+    """Return the vendor, and the features that the guest sees: those of the model that this host and its accelerator
+    have. No features if QEMU cannot expand the model."""
     vendor, lacks = await _property(session, "vendor"), await missing(session)
     try:
         found = await session.execute("query-cpu-model-expansion", {"type": "full", "model": model(cpu)})
@@ -45,7 +45,7 @@ async def features(session: Session, cpu: str) -> tuple[str, list[str]]:
 
 
 async def missing(session: Session) -> list[str]:
-    """The features of the guest's CPU that this host or its accelerator does not have: the guest does not see them."""
+    """Return the features of the guest's CPU that this host or its accelerator lacks: the guest does not see them."""
     return sorted({_name(name) for name in await _property(session, "unavailable-features")})
 
 
@@ -55,8 +55,9 @@ async def _property(session: Session, name: str) -> Any:
 
 
 async def models(session: Session, cpu: str) -> dict[str, CpuModel]:
-    """The named models that guests can be given here, by the names that do not say a version: `MACHINE_TYPE` settles
-    it, and every libvirt knows them. A feature that `cpu`, what guests see here by default, takes away is missing."""
+    """Return the named models that guests can be given here, by the names without a version: `MACHINE_TYPE` determines
+    the version, and every libvirt knows these names. A feature that `cpu`, the default for guests here, removes counts
+    as missing."""
     away = {_name(name) for name, value in model(cpu)["props"].items() if value is False}
     found = dict[str, CpuModel]()
     for said in await session.execute("query-cpu-definitions"):
@@ -73,11 +74,11 @@ async def models(session: Session, cpu: str) -> dict[str, CpuModel]:
 
 
 def _on(expanded: Any) -> set[str]:
-    """The features of a `CpuModelExpansionInfo`."""
+    """Return the features of a `CpuModelExpansionInfo`."""
     there = {_name(name) for name, value in expanded["model"]["props"].items() if value is True} - _OURS
     return {name for name in there if not name.startswith("x-")}
 
 
 def _name(said: str) -> str:
-    """QEMU has some twice, with underscores from before."""
+    """Return the name with hyphens: QEMU has some names twice, with underscores from older versions."""
     return said.replace("_", "-")

@@ -1,5 +1,5 @@
-"""What QEMU answers (QEMU QMP Reference Manual), as much of it as is looked at. Nobody sees an answer that is not
-described here, nor one that is not as described. Pure."""
+"""The forms of QEMU's answers (QEMU QMP Reference Manual), with the fields that the driver reads. No answer without a
+form here, or of another form, is passed on. Pure."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired
@@ -11,7 +11,7 @@ from agents.answer import printable, read
 
 _Count = Annotated[int, Field(ge=0, lt=2**64)]
 _Text = Annotated[str, Field(max_length=4096)]
-_Told = Annotated[str, AfterValidator(lambda said: printable(said, 600))]  # for people
+_Told = Annotated[str, AfterValidator(lambda said: printable(said, 600))]  # for users
 
 
 class _State(TypedDict):
@@ -110,11 +110,11 @@ _FORMS: dict[str, TypeAdapter[Any]] = {
     "qom-get vendor": TypeAdapter(_Text),
     "qom-get unavailable-features": TypeAdapter(list[_Text]),
 }
-"""By command; what `qom-get` answers depends on the property."""
+"""The forms by command; the form of a `qom-get` depends on the property."""
 
 
 def answer(command: str, arguments: Mapping[str, Any] | None, found: object) -> Any:
-    """Return what QEMU answered to a command; None to one whose answer nobody looks at. Raises Unreadable."""
+    """Return QEMU's answer to a command; None if the command has no form here. Raises Unreadable."""
     asked = f"{command} {(arguments or {}).get('property')}" if command == "qom-get" else command
     form = _FORMS.get(asked)
     return read(form, found) if form is not None else None

@@ -1,4 +1,4 @@
-"""What is kept of a machine for a restart of the agent: its description and its move. What runs is never read here."""
+"""The record of a machine for a restart of the agent: its description and its move, but not whether it runs."""
 
 from pathlib import Path
 from typing import Literal
@@ -15,8 +15,8 @@ FILE = "machine.json"
 
 
 class Move(BaseModel):
-    """A move as this side knows it. `handed`: what the switchover said; from then on the source never runs the machine
-    again unless by `abort`. `whole`: at the destination, no memory is on the way any more."""
+    """A move as this side knows it. `handed`: the figures of the switchover; from then on only `abort` lets the source
+    run the machine again. `whole`: at the destination, no memory is on the way any more."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,8 +34,8 @@ class Move(BaseModel):
 
 
 class Record(BaseModel):
-    """One machine. `links` are the vNICs' cables; `serving` the one that serves. `platform` is what its QEMU found
-    when it was started; None if an older release started it."""
+    """One machine. `links`: whether each vNIC's cable is in; `serving`: the vNIC that serves. `platform`: the platform
+    when its QEMU was started; None if an older release started it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -48,7 +48,7 @@ class Record(BaseModel):
     platform: Platform | None = None
 
     def plug(self, nic: Nic, up: bool) -> None:
-        """The cable of `nic`. The only vNIC with a cable serves."""
+        """Set the cable of `nic`. If only one vNIC has a cable, it serves."""
         self.links[nic] = up
         connected = [name for name, there in self.links.items() if there]
         if len(connected) == 1:
@@ -56,7 +56,7 @@ class Record(BaseModel):
 
 
 def load(folder: Path) -> Record | None:
-    """None if there is none. Raises HypervisorError if it cannot be read."""
+    """Return the record; None if there is none. Raises HypervisorError if it cannot be read."""
     path = folder / FILE
     try:
         return Record.model_validate_json(path.read_bytes())
@@ -67,7 +67,7 @@ def load(folder: Path) -> Record | None:
 
 
 def save(folder: Path, record: Record) -> None:
-    """On the disk when it returns. Raises HypervisorError."""
+    """Store the record; it is on the disk when this returns. Raises HypervisorError."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         durable.replace(folder / FILE, record.model_dump_json(indent=1))

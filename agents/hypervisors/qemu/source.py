@@ -1,4 +1,4 @@
-"""The source's side of a move: disk, memory, switchover, and back."""
+"""The source's side of a move: disk, memory, switchover, and the way back."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -17,11 +17,11 @@ _POLL = 0.05
 _SAY = 0.5  # seconds between two figures
 _FAST = 0.004
 _PATIENCE = 30.0  # seconds that a switchover may take
-_ROUNDS = 3  # after which a transfer that may be finished by post-copy is
+_ROUNDS = 3  # after which post-copy finishes the transfer, if it may
 
 
 class Source:
-    """Of one move of one machine. `several` paths lead from here."""
+    """The source of one move of one machine. `several`: several paths lead from here."""
 
     def __init__(self, monitor: Monitor, move: Move, options: Mapping[str, str], several: bool) -> None:
         if move.target is None:
@@ -32,7 +32,7 @@ class Source:
         self._multipath = several and len(self._places) > 1
 
     async def disk(self) -> AsyncIterator[Figures]:
-        """Ends when the copy follows."""
+        """Copy the disk. Ends when the copy follows the guest's writes."""
         assert self._move.target is not None
         place, began = target.disk(self._move.target), monotonic()
         if self._multipath:
@@ -58,7 +58,7 @@ class Source:
         return len(self._places) if self._multipath else 1
 
     async def memory(self) -> AsyncIterator[Figures]:
-        """Ends when the rest goes in the pause."""
+        """Copy the memory. Ends when the rest fits into the pause."""
         tuning, began, said = self._move.tuning, monotonic(), 0.0
         converging = Convergence(tuning.downtime_ms / 1000)
         if self._multipath:
@@ -66,7 +66,7 @@ class Source:
         async with self._monitor.session() as session:
             if (await status(session))[0] not in (*transfer.UNDER_WAY, *POSTCOPY):
                 if await _run_state(session) == "postmigrate":
-                    return  # it has been, and all of it
+                    return  # all of it has been copied already
                 await self._begin(session)
         while True:
             async with self._monitor.session() as session:
@@ -91,14 +91,15 @@ class Source:
 
     async def _begin(self, session: Session) -> None:
         tuning = self._move.tuning
-        await _ended(session, _PATIENCE)  # the one before
+        await _ended(session, _PATIENCE)  # the transfer before this one
         await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, self._options, source=True))
         await session.execute("migrate-set-parameters", transfer.parameters(tuning, self._options))
         address = {"transport": "socket", "type": "inet", **self._places[0].inet(self._multipath)}
         await session.execute("migrate", {"channels": [{"channel-type": "main", "addr": address}]})
 
     async def switchover(self) -> Figures:
-        """The guest is stopped, and its state is at the destination. Raises with the guest stopped, or as it was."""
+        """Stop the guest and hand its state over to the destination. If this raises, the guest is as before, or
+        stopped."""
         async with self._monitor.session() as session:
             began = monotonic()
             try:
@@ -110,14 +111,14 @@ class Source:
 
     async def _hand_over(self, session: Session, began: float) -> Figures:
         state, info = await status(session)
-        if await _run_state(session) == "postmigrate" or state in POSTCOPY:  # and whoever asked was cut off
+        if await _run_state(session) == "postmigrate" or state in POSTCOPY:  # done, and its call was cut off
             told = transfer.figures(info, 0.0, 0.0, self._count)
             return told.model_copy(update={"paused_ms": info.get("downtime"), "wire": None})
         if state not in transfer.UNDER_WAY:
             raise Fenced(f"its memory is not on the way: {info.get('error-desc', state)}")
         before = transfer.figures(info, 0.0, 0.0, self._count).wire or 0
         if self._disk and state == "active":
-            await mirror.there(session)  # while the guest still runs
+            await mirror.there(session)  # checked while the guest still runs
         if self._move.tuning.post_copy and state == "active":
             await session.execute("migrate-start-postcopy")
         await session.execute("stop")
@@ -130,11 +131,12 @@ class Source:
         paused = monotonic() - began
         rate = info.get("ram", {}).get("mbps", 0.0) * 1e6 / 8
         told = transfer.figures(info, paused, rate, self._count)
-        wire = max((told.wire or 0) - before, 0)  # what went until then was told as the memory's
+        wire = max((told.wire or 0) - before, 0)  # the bytes before were reported for the memory
         return told.model_copy(update={"paused_ms": paused * 1000, "wire": wire})
 
     async def back(self) -> None:
-        """No transfer, no copy, and the guest runs on. Raises Fenced if its memory is at the destination already."""
+        """End the transfer and the copy, and let the guest run on. Raises Fenced if its memory is already handed
+        over."""
         async with self._monitor.session() as session:
             state, _ = await status(session)
             if state in POSTCOPY:
@@ -154,13 +156,13 @@ class Source:
 
 
 async def status(session: Session) -> tuple[str, dict[str, Any]]:
-    """Of the transfer that is under way, or of the last one; "none" if there was none."""
+    """Return the status of the present transfer, or of the last one; "none" if there was none."""
     info: dict[str, Any] = await session.execute("query-migrate")
     return info.get("status", "none"), info
 
 
 async def _ended(session: Session, seconds: float) -> None:
-    """Raises TimeoutError if the transfer goes on for longer. One that has failed may still hold its connections."""
+    """Wait until the transfer has ended. Raises TimeoutError. A failed transfer may still hold its connections."""
     async with asyncio.timeout(seconds):
         while True:
             connections = [one for one in await session.execute("query-yank") if one["type"] == "migration"]

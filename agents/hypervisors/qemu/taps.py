@@ -10,13 +10,13 @@ from controller.wire.machines import NICS, Nic
 
 
 def tap(folder: Path, nic: Nic) -> str:
-    """The device's name, of the 15 characters that a name may have. From the machine's folder: its own name would be
-    too long, and two cloudlets may share a kernel."""
+    """Return the device's name, with the 15 characters that a name may have. It is a digest of the machine's folder:
+    the machine's own name would be too long, and two cloudlets may share a kernel."""
     return f"wv{hashlib.blake2b(bytes(folder), digest_size=6).hexdigest()}{nic}"
 
 
 async def plug(folder: Path, attachment: Attachment) -> None:
-    """Both vNICs' taps are there, up and on the bridge. Raises HypervisorError."""
+    """Make both vNICs' taps, up and on the bridge. Raises HypervisorError."""
     try:
         async with Kernel() as kernel:
             for nic in NICS:
@@ -29,7 +29,7 @@ async def plug(folder: Path, attachment: Attachment) -> None:
 
 
 async def unplug(folder: Path) -> None:
-    """They are gone. Raises HypervisorError."""
+    """Delete both taps. Raises HypervisorError."""
     try:
         async with Kernel() as kernel:
             await kernel.apply(DeleteLinks(tuple(tap(folder, nic) for nic in NICS)))

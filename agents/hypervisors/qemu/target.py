@@ -1,5 +1,6 @@
-"""Where a destination waits, in this driver's URIs: `tcp:HOST:PORT` for memory, `nbd://HOST:PORT/disk` for the disk.
-A host is an IP address as it is written (RFC 4291, section 2.2): a name would be whatever somebody's resolver says."""
+"""The places where a destination waits, in this driver's URIs: `tcp:HOST:PORT` for memory, `nbd://HOST:PORT/disk` for
+the disk. A host is an IP address in text form (RFC 4291, section 2.2): a name would depend on a resolver that others
+control."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class HostPort:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def inet(self, multipath: bool) -> dict[str, Any]:
-        """As QMP's `InetSocketAddress`. Multipath is MPTCP (RFC 8684)."""
+        """Return QMP's `InetSocketAddress`. Multipath is MPTCP (RFC 8684)."""
         return {"host": self.host, "port": str(self.port), **({"mptcp": True} if multipath else {})}
 
 
@@ -35,12 +36,12 @@ def target(memory: list[HostPort], disk: HostPort | None) -> Target:
 
 
 def memory(target: Target) -> list[HostPort]:
-    """Raises HypervisorError on what this driver does not say."""
+    """Return the places for memory. Raises HypervisorError on a URI that is not this driver's."""
     return [_place(uri) for uri in target.memory]
 
 
 def disk(target: Target) -> HostPort:
-    """Raises HypervisorError if there is none."""
+    """Return the place for the disk. Raises HypervisorError if there is none."""
     match = _NBD.fullmatch(target.disk or "")
     if match is None:
         raise HypervisorError(f"{shown(target.disk)} is no place for a disk")

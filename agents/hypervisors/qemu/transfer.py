@@ -1,9 +1,9 @@
-"""How memory goes: capabilities and parameters of QEMU's migration, for both ends, and its figures. Pure.
+"""The transfer of memory: capabilities and parameters of QEMU's migration, for both ends, and its figures. Pure.
 
-The source never stops the guest by itself: it is told to wait for a word of the destination (`switchover-ack`) that
-the destination is not told to give, and that a stopped guest needs not. So memory follows for as long as it takes, and
-it is the `stop` of the switchover that lets QEMU finish. As the guest was stopped before, QEMU does not resume it when
-finishing fails; and the destination, started with -S, does not run it.
+The source's QEMU never stops the guest by itself. It has to wait for a message of the destination (`switchover-ack`)
+that the destination is not told to send, and that is not needed once the guest is stopped. So memory follows for as
+long as it takes, and the `stop` of the switchover lets QEMU finish. As the guest was stopped before, QEMU does not
+resume it when finishing fails. The destination, started with -S, does not run it.
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from typing import Any
 from controller.wire.moves import Figures, Tuning
 
 CHANNELS = 1
-"""Of multifd. With more of them a connection that breaks can leave QEMU 10.0 waiting for ever: the channel that failed
-says so, the others just end, and the thread that copies has been waiting for one of those (docs/operate/qemu.md,
-"Traps"). Several paths are MPTCP's."""
+"""Number of multifd channels. With more of them a connection that breaks can leave QEMU 10.0 waiting for ever: the
+failed channel reports its error, the others just end, and the thread that copies waits for one of those
+(docs/operate/qemu.md, "Traps"). Several paths come from MPTCP."""
 XBZRLE_CACHE = 256 << 20
 UNLIMITED = 10**12
 """Bytes per second."""
@@ -24,21 +24,21 @@ FAILED = ("failed", "cancelled")
 
 
 def compression(tuning: Tuning, options: Mapping[str, str]) -> str:
-    """`zstd`, `xbzrle` or `none`. The option `compression` must be the same at both ends."""
+    """Return `zstd`, `xbzrle` or `none`. The option `compression` must be the same at both ends."""
     if not tuning.compression:
         return "none"
-    if tuning.post_copy:  # it goes with neither multifd nor xbzrle
+    if tuning.post_copy:  # which works with neither multifd nor xbzrle
         return "none"
     return options.get("compression", "zstd")
 
 
 def capabilities(tuning: Tuning, options: Mapping[str, str], source: bool) -> dict[str, Any]:
-    """Arguments of `migrate-set-capabilities`."""
+    """Return the arguments of `migrate-set-capabilities`."""
     chosen = compression(tuning, options)
     wanted = {
         "return-path": True,
         "switchover-ack": source,
-        "pause-before-switchover": source,  # the disk's copy ends between the guest's stop and the handing over
+        "pause-before-switchover": source,  # the disk's copy ends after the guest's stop and before QEMU hands over
         "late-block-activate": not source,
         "multifd": not tuning.post_copy and chosen != "xbzrle",
         "xbzrle": chosen == "xbzrle",
@@ -50,7 +50,7 @@ def capabilities(tuning: Tuning, options: Mapping[str, str], source: bool) -> di
 
 
 def parameters(tuning: Tuning, options: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments of `migrate-set-parameters`."""
+    """Return the arguments of `migrate-set-parameters`."""
     return {
         "max-bandwidth": tuning.bandwidth // 8 if tuning.bandwidth else UNLIMITED,
         "downtime-limit": tuning.downtime_ms,
@@ -62,7 +62,7 @@ def parameters(tuning: Tuning, options: Mapping[str, str]) -> dict[str, Any]:
 
 
 def figures(info: Mapping[str, Any], seconds: float, bandwidth: float, paths: int) -> Figures:
-    """From `query-migrate`; `bandwidth` in bytes per second."""
+    """Return the figures from `query-migrate`; `bandwidth` in bytes per second."""
     ram = info.get("ram", {})
     total, left = ram.get("total", 0), ram.get("remaining", 0)
     return Figures(

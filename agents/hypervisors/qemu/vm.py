@@ -16,23 +16,23 @@ from agents.hypervisors.qemu.record import Record
 from controller.wire.machines import Condition, MachineState, Nic
 
 _STATISTICS = 5  # seconds between two looks of the balloon at the guest's memory
-_ANSWER = 1.0  # seconds for a QEMU that may be waiting for a page
-_LOOK = 1.5  # seconds for any QEMU when all are listed
-_SILENCE = 5.0  # seconds without an answer until that is told: a QEMU may be busy for a moment
+_ANSWER = 1.0  # seconds for an answer of a QEMU that may be waiting for a page
+_LOOK = 1.5  # seconds for an answer of any QEMU when all are listed
+_SILENCE = 5.0  # seconds without an answer until that is reported: a QEMU may be busy for a moment
 _SAMPLING = 1  # seconds that a measurement of the dirty rate takes
 
 
 class Vm:
-    """What is so is found by looking; only what cannot be seen is read from the record. Who starts and ends its QEMU,
-    and moves its cables, may be somebody else: a subclass."""
+    """One machine. Its state is found by looking; only properties that cannot be seen are read from the record. A
+    subclass may let another program start and end its QEMU, and connect its cables."""
 
     balloon = "/machine/peripheral/balloon"
-    """QOM's path of it."""
+    """The balloon's QOM path."""
 
     def __init__(self, folder: Path) -> None:
         self.name, self.folder = folder.name, folder
         self.monitor = Monitor(self.name, folder / "monitor")
-        self.rescue = Monitor(self.name, folder / "rescue")  # the guard's
+        self.rescue = Monitor(self.name, folder / "rescue")  # for the guard
         self.agent = GuestAgent(self.name, folder / "agent")
         self._last: MachineState | None = None
 
@@ -40,7 +40,7 @@ class Vm:
         return record.load(self.folder)
 
     def known(self) -> Record:
-        """Raises HypervisorError if there is no such machine."""
+        """Return the record. Raises HypervisorError if there is no such machine."""
         found = self.record()
         if found is None:
             raise HypervisorError(f"{self.name}: there is no such machine here")
@@ -50,19 +50,19 @@ class Vm:
         record.save(self.folder, kept)
 
     def runs(self) -> bool:
-        """Whether it has a QEMU, whatever that is doing."""
+        """Return whether the machine has a QEMU, whatever that is doing."""
         return process.find(self.folder) is not None
 
     def ended(self) -> str:
-        """For people: it has no QEMU any more, and what that one said last."""
+        """Return a text for users: the machine has no QEMU any more, and the last output of that QEMU."""
         return "its QEMU does not run" + (f": {said}" if (said := process.said(self.folder)) else "")
 
     async def condition(self) -> Condition:
         return (await self.state()).condition
 
     async def seen(self) -> MachineState:
-        """For a list: measured, and soon. `unresponsive` if its QEMU has not answered for a while, in whatever session,
-        or answers what nobody can read; as it was last seen for as long as that is not so."""
+        """Return the state for a list: with measurements, and within a short time. `unresponsive` if QEMU has not
+        answered for a while, in any session, or its answer cannot be read; until then, the state that was seen last."""
         try:
             async with asyncio.timeout(_LOOK):
                 self._last = await self.state(measured=True)
@@ -75,7 +75,7 @@ class Vm:
         return self._last
 
     async def state(self, measured: bool = False) -> MachineState:
-        """`measured`: with memory and dirty rate. Raises MonitorAway if nobody can tell."""
+        """Return the state; `measured`: with memory and dirty rate. Raises MonitorAway if it cannot be found out."""
         kept = self.record()
         if kept is None:
             return MachineState(name=self.name, condition="gone")
@@ -102,7 +102,7 @@ class Vm:
         )
 
     def arrived(self, move: str) -> None:
-        """All memory that this move brought is here."""
+        """Note that all memory of this move is here."""
         kept = self.record()
         if kept is not None and kept.move is not None and (kept.move.name, kept.move.role) == (move, "arrived"):
             kept.move.whole = True
@@ -116,11 +116,11 @@ class Vm:
             await self.connect(nic, up)
 
     async def connect(self, nic: Nic, up: bool) -> None:
-        """The cable of one that has a QEMU. Raises HypervisorError."""
+        """Set the cable of a vNIC while QEMU runs. Raises HypervisorError."""
         await self.monitor.execute("set_link", {"name": f"nic-{nic}", "up": up})
 
     async def spawn(self, files: Image, accelerator: Accelerator) -> None:
-        """A QEMU as the record has it, that runs nothing yet. Raises HypervisorError."""
+        """Start a QEMU as the record describes it, with a guest that does not run yet. Raises HypervisorError."""
         kept = self.known()
         await taps.plug(self.folder, Attachment(kept.bridge, kept.mtu))
         incoming = kept.move is not None
@@ -128,7 +128,7 @@ class Vm:
         await process.spawn(self.folder, argv, self.prepare)
 
     async def prepare(self) -> None:
-        """What a QEMU that has just been started, and runs nothing yet, is told."""
+        """Configure a QEMU that has just been started, and whose guest does not run yet."""
         kept = self.known()
         async with self.monitor.session() as session:
             for nic, up in kept.links.items():
@@ -137,14 +137,15 @@ class Vm:
             await session.execute("qom-set", {**polling, "value": _STATISTICS})
 
     async def remove(self, disk: bool = True) -> None:
-        """Ends its QEMU, whatever that does, and takes away what there is; the disk only if told."""
+        """End QEMU, whatever it is doing, and remove everything of the machine; the disk only if `disk` is set."""
         await process.end(self.folder)
         await taps.unplug(self.folder)
         if disk:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     async def _measure(self, session: Session) -> tuple[int | None, float | None]:
-        """Bytes in use, as the guest's balloon tells, and bytes written a second, sampled since we last asked."""
+        """Return the bytes in use, as the guest's balloon reports them, and the bytes written per second, sampled since
+        the last call."""
         found: dict[str, Any] = await session.execute("qom-get", {"path": self.balloon, "property": "guest-stats"})
         total, free = (found["stats"].get(key, -1) for key in ("stat-total-memory", "stat-free-memory"))
         used = total - free if 0 <= free <= total < 2**63 else None

@@ -1,7 +1,7 @@
-"""A simulated hypervisor, for tests and for scale: machines are files, moves take the time that a pre-copy would.
+"""A simulated hypervisor, for tests and for scale: machines are files, and moves take as long as a pre-copy would.
 
-No machine runs anywhere. `hypervisor` is the driver, `machines` its files, `precopy` the arithmetic of a transfer,
-`faults` what is to go wrong.
+No machine runs anywhere. `hypervisor` is the driver, `machines` its files, `precopy` computes a transfer, and `faults`
+has the faults to cause.
 """
 
 from agents.hypervisors.hypervisor import Site
@@ -12,5 +12,5 @@ __all__ = ["Faults", "SimulatedHypervisor", "driver"]
 
 
 def driver(site: Site) -> SimulatedHypervisor:
-    """The entry point. Raises HypervisorError if an option is no number, or none that there is."""
+    """Return the driver; this is the entry point. Raises HypervisorError if an option is unknown, or no number."""
     return SimulatedHypervisor(site)

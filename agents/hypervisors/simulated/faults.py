@@ -1,4 +1,4 @@
-"""What is to go wrong in a simulated hypervisor: kept in a file, so that a running agent can be told from outside."""
+"""The faults that a simulated hypervisor is to have: stored in a file, so that they can be set while an agent runs."""
 
 import asyncio
 import json
@@ -11,35 +11,35 @@ from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.storage import durable
 
 Kind = Literal["fails", "refuses", "hangs", "slow", "dies", "kills", "garbles"]
-"""At a point the driver `fails` or `refuses`, never answers (`hangs`), takes `seconds` longer (`slow`), its machine
-`dies`, the whole process is killed as by kill -9 (`kills`): the agent, as far as the controller can see; or the driver
-raises what no driver should, as one does that takes a guest's answer for what it ought to be (`garbles`)."""
+"""The kinds of faults. The driver `fails` or `refuses`, never answers (`hangs`), or takes `seconds` longer (`slow`).
+The machine `dies`. The whole process, which the controller sees as the agent, is killed as by kill -9 (`kills`). The
+driver raises an error that no driver should raise (`garbles`), like one that expects a guest's answer to be right."""
 
 Fault = tuple[Kind, int, float]
-"""What happens, how often, and the seconds of `slow`."""
+"""The kind of a fault, how often it happens, and the seconds of `slow`."""
 
 
 class Died(HypervisorError):  # noqa: N818 - an event
-    """The simulated machine has ended by itself."""
+    """Raised when the simulated machine has ended by itself."""
 
 
 class Faults:
-    """Faults by point. A point is the name of a call (`switchover`) for its beginning, with `.after` for its end, and
-    `disk.half`, `memory.half`, `switchover.paused` and `switchover.handed` for what is in between."""
+    """The faults by point. A point is the name of a call (`switchover`) for its beginning, with `.after` for its end.
+    `disk.half`, `memory.half`, `switchover.paused` and `switchover.handed` are in between."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / "faults.json"
 
     def set(self, point: str, kind: Kind, times: int = 1, seconds: float = 0.0) -> None:
-        """From now on, the next `times` times."""
+        """Set a fault for the next `times` times."""
         self._write({**self._read(), point: (kind, times, seconds)})
 
     def clear(self) -> None:
-        """Nothing goes wrong any more."""
+        """Delete all faults."""
         self._write({})
 
     async def strike(self, point: str) -> None:
-        """What is to happen at that point happens. Raises HypervisorError, Refused or Died."""
+        """Cause the fault that is set for the point, if there is one. Raises HypervisorError, Refused or Died."""
         if (faults := self._read()) and point in faults:
             kind, times, seconds = faults.pop(point)
             if times > 1:

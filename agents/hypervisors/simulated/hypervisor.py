@@ -1,4 +1,4 @@
-"""The simulated driver: every rule of the interface, and no machine."""
+"""The simulated driver: it keeps every rule of the interface, and runs no machine."""
 
 import secrets
 from collections.abc import AsyncIterator, Mapping
@@ -15,7 +15,7 @@ from controller.wire.moves import Figures, Target, Tuning
 
 
 class SimulatedHypervisor:
-    """A hypervisor that is none: it keeps its machines in files below `site.state_dir`, and moves them to the directory
+    """A simulated hypervisor. It keeps its machines in files below `site.state_dir`, and moves them to the directory
     that the target names."""
 
     def __init__(self, site: Site) -> None:
@@ -25,18 +25,18 @@ class SimulatedHypervisor:
         self._transfer = Transfer(self._machines, self._options, self.faults)
 
     async def capabilities(self) -> Capabilities:
-        """Live, with disks, without a guest."""
+        """Return the capabilities: live, with disks, without a guest."""
         return Capabilities(version="simulated 1", disk=True)
 
     async def machines(self) -> Mapping[str, MachineState]:
-        """What the files say."""
+        """Return the machines from the files."""
         await self.faults.strike("machines")
         found = self._machines.all()
         rates = {name: self._options.rates(record.machine) for name, record in found.items()}
         return {name: record.state(rates[name].used, rates[name].dirty) for name, record in found.items()}
 
     async def start(self, machine: Machine, attachment: Attachment, serving: Nic) -> None:
-        """Boots it."""
+        """Boot the machine."""
         async with self._call("start", machine.name):
             with self._machines.change(machine.name) as record:
                 if record is not None and record.condition == "running":
@@ -50,7 +50,7 @@ class SimulatedHypervisor:
     async def prepare(
         self, machine: Machine, attachment: Attachment, serving: Nic, move: str, tuning: Tuning
     ) -> Target:
-        """Waits, if there is room."""
+        """Let the machine wait, if there is room."""
         async with self._call("prepare", machine.name):
             with self._machines.change(machine.name) as record:
                 if record is None or record.condition == "stopped":
@@ -63,26 +63,26 @@ class SimulatedHypervisor:
         return Target(memory=[where], disk=where if machine.disk else None)
 
     async def disk(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
-        """A tenth of the disk goes, the rest is shared."""
+        """Copy a tenth of the disk; the rest is shared."""
         disk = self._transfer.begin(name, move, target).machine.disk
         async with self._call("disk", name):
             async for figures in self._transfer.send("disk", name, move, [disk.bytes // 10] if disk else [], tuning):
                 yield figures
 
     async def memory(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
-        """Round by round."""
+        """Copy the memory round by round."""
         rates = self._options.rates(self._transfer.begin(name, move, target).machine, tuning)
         async with self._call("memory", name):
             async for figures in self._transfer.send("memory", name, move, rounds(rates, tuning), tuning):
                 yield figures
 
     async def switchover(self, name: str, move: str) -> Figures:
-        """Hands the rest over."""
+        """Hand over the rest."""
         async with self._call("switchover", name):
             return await self._transfer.finish(name, move)
 
     async def arrived(self, name: str, move: str) -> bool:
-        """As the source wrote it here."""
+        """Return what the source wrote into this machine's file."""
         record = self._machines.read(name)
         if record is None or record.coming != move or not record.arrived:
             return False
@@ -91,7 +91,7 @@ class SimulatedHypervisor:
         return record.ran or record.condition != "stopped"
 
     async def activate(self, name: str, move: str) -> Figures:
-        """Runs what has arrived."""
+        """Run the machine that has arrived."""
         async with self._call("activate", name):
             record = self._machines.here(name)
             leaves = record.leaving is not None and record.condition != "running"
@@ -103,14 +103,14 @@ class SimulatedHypervisor:
             return Figures()
 
     async def hold(self, name: str) -> None:
-        """Pauses what runs."""
+        """Pause the machine if it runs."""
         async with self._call("hold", name):
             with self._machines.change(name) as record:
                 if record is not None and record.condition == "running":
                     self._machines.write(record.model_copy(update={"condition": "paused"}))
 
     async def abort(self, name: str, move: str) -> None:
-        """The source runs on, the destination forgets."""
+        """Let the source run on, and the destination forget the machine."""
         async with self._call("abort", name):
             with self._machines.change(name) as record:
                 if record is None:
@@ -127,7 +127,7 @@ class SimulatedHypervisor:
                     self._machines.write(record.model_copy(update=changes))
 
     async def discard(self, name: str) -> None:
-        """Forgets what does not run."""
+        """Forget the machine, unless it runs or waits."""
         async with self._call("discard", name):
             with self._machines.change(name) as record:
                 if record is not None and record.condition in ("running", "waiting"):
@@ -135,14 +135,14 @@ class SimulatedHypervisor:
                 self._machines.remove(name)
 
     async def stop(self, name: str) -> None:
-        """Ends what runs."""
+        """End the machine if it runs."""
         async with self._call("stop", name):
             with self._machines.change(name) as record:
                 if record is not None and record.condition in ("running", "paused"):
                     self._machines.write(record.model_copy(update={"condition": "stopped", "frozen": False}))
 
     async def link(self, name: str, nic: Nic, up: bool) -> None:
-        """The vNIC whose cable alone is in is the one that serves."""
+        """Connect or disconnect a cable. If only one vNIC has its cable in, that vNIC serves."""
         async with self._call("link", name):
             record = self._machines.here(name)
             links = {**record.links, nic: up}
@@ -150,7 +150,7 @@ class SimulatedHypervisor:
             self._machines.turn(name, links=links, serving=only[0] if len(only) == 1 else record.serving)
 
     async def announce(self, name: str) -> None:
-        """Counts."""
+        """Count the announcements."""
         async with self._call("announce", name):
             record = self._machines.here(name)
             if record.condition != "running":
@@ -158,20 +158,20 @@ class SimulatedHypervisor:
             self._machines.turn(name, announced=record.announced + 1)
 
     async def guest(self, name: str, program: str, *arguments: str, seconds: float = 30.0) -> str:
-        """Nobody is there."""
+        """Raise HypervisorError: a simulated machine has no guest."""
         raise HypervisorError(f"there is nobody in {name}: it is simulated")
 
     def die(self, name: str) -> None:
-        """The machine ends by itself, as a hypervisor's process may. For tests."""
+        """Let the machine end by itself, as a hypervisor's process may. For tests."""
         self._machines.turn(name, condition="stopped")
 
     def freeze(self, name: str, frozen: bool) -> None:
-        """The machine's hypervisor does not answer any more, or again. For tests."""
+        """Let the machine's hypervisor stop answering, or answer again. For tests."""
         self._machines.turn(name, frozen=frozen)
 
     @asynccontextmanager
     async def _call(self, call: str, name: str) -> AsyncIterator[None]:
-        """Faults and delays around a call; a machine that dies is stopped."""
+        """Run a call with its faults and delays; a machine that dies is stopped."""
         try:
             await self.faults.strike(call)
             await self._options.pass_by(self._options.number("delay"))
@@ -184,7 +184,7 @@ class SimulatedHypervisor:
             raise
 
     def _ask(self, call: str, name: str) -> None:
-        """Raises HypervisorError if the machine has to answer for that, and does not."""
+        """Raise HypervisorError if the call needs an answer of the machine, and the machine gives none."""
         record = self._machines.read(name)
         if record is None or not record.frozen:
             return

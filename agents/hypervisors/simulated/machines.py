@@ -1,4 +1,4 @@
-"""Simulated machines as files, so that they survive the agent and another agent's driver can hand over to them."""
+"""Simulated machines as files: they survive the agent, and a driver of another agent can hand machines over to them."""
 
 import fcntl
 import os
@@ -15,10 +15,9 @@ from controller.wire.moves import Figures
 
 
 class Record(BaseModel):
-    """One machine. `boot` is made when it boots and goes with it, `leaving` and `coming` are the moves that take it
-    away and brought it; of what goes, `copied` names the parts that are the same at the target. `arrived` says that a
-    waiting machine has all of its state, `ran` that it has been activated, `frozen` that nobody can ask the machine
-    anything."""
+    """One machine. `boot` is set when it boots and moves with it. `leaving` is the move that takes it away, `coming`
+    the move that brought it. While it leaves, `copied` names the parts that are the same at the target. `arrived`: a
+    waiting machine has all of its state; `ran`: it has been activated; `frozen`: the machine answers nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +38,7 @@ class Record(BaseModel):
     frozen: bool = False
 
     def state(self, memory_used: int, dirty_rate: float) -> MachineState:
-        """As it is reported."""
+        """Return the state as it is reported."""
         if self.frozen:
             return MachineState(name=self.machine.name, condition="unresponsive", serving=self.serving)
         runs = self.condition == "running"
@@ -62,7 +61,7 @@ class Machines:
 
     @contextmanager
     def change(self, name: str) -> Iterator[Record | None]:
-        """The machine; nobody else changes any meanwhile, be it another process."""
+        """Yield the machine. No other process or task changes any machine meanwhile."""
         descriptor = os.open(self._directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -71,41 +70,41 @@ class Machines:
             os.close(descriptor)
 
     def turn(self, name: str, **changes: object) -> None:
-        """Changes some fields. Raises HypervisorError if there is no such machine."""
+        """Change some fields. Raises HypervisorError if there is no such machine."""
         with self.change(name):
             self.write(self.here(name).model_copy(update=changes))
 
     def here(self, name: str) -> Record:
-        """Raises HypervisorError if there is no such machine."""
+        """Return the machine. Raises HypervisorError if there is no such machine."""
         record = self.read(name)
         if record is None:
             raise HypervisorError(f"there is no simulated machine {name}")
         return record
 
     def awaited(self, name: str, move: str) -> Record:
-        """The machine that waits here for its state. Raises HypervisorError if none does."""
+        """Return the machine that waits here for its state. Raises HypervisorError if none does."""
         record = self.read(name)
         if record is None or record.coming != move or record.condition != "waiting":
             raise HypervisorError(f"the destination does not wait for {name}")
         return record
 
     def all(self) -> dict[str, Record]:
-        """By name."""
+        """Return all machines by name."""
         found = (self.read(path.stem) for path in sorted(self._directory.glob("*.json")))
         return {record.machine.name: record for record in found if record is not None}
 
     def read(self, name: str) -> Record | None:
-        """None if there is no such machine."""
+        """Return the machine; None if there is no such machine."""
         try:
             return Record.model_validate_json((self._directory / f"{name}.json").read_text())
         except FileNotFoundError:
             return None
 
     def write(self, record: Record) -> None:
-        """Replaces it."""
+        """Replace the file of the machine."""
         path = self._directory / f"{record.machine.name}.json"
         durable.replace(path, record.model_dump_json())
 
     def remove(self, name: str) -> None:
-        """Nothing is left of it."""
+        """Delete the file of the machine."""
         (self._directory / f"{name}.json").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What can be set of a simulated hypervisor, and time as it goes by there."""
+"""The options of a simulated hypervisor, and its simulated time."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from controller.wire.machines import Machine
 from controller.wire.moves import Tuning
 
 DEFAULTS = {"bandwidth": 1e9, "dirty_rate": 10e6, "used": 0.5, "delay": 0.0, "speed": 1.0, "room": 1e15}
-"""Options of the agent's configuration, or of one machine, and what holds else: bits per second, bytes dirtied a
-second, the part of a machine's memory that is in use, seconds that each call takes, how many times faster than it says
-time goes by, and bytes of memory that the cloudlet has for machines."""
+"""The options of the agent's configuration, or of one machine, with their defaults. `bandwidth`: bits per second.
+`dirty_rate`: bytes dirtied per second. `used`: the used part of a machine's memory. `delay`: seconds of each call.
+`speed`: how many times faster than reported time passes. `room`: bytes of memory for all machines."""
 
 
 class Options:
-    """Raises HypervisorError with the name of what there is not, or is no positive number."""
+    """The options that are set. Raises HypervisorError, naming the option, if one is unknown or no positive number."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = dict(options)
@@ -25,7 +25,7 @@ class Options:
             self.number(key)
 
     def number(self, key: str, machine: Machine | None = None) -> float:
-        """The value of one option, for all machines or for that one."""
+        """Return the value of one option, for all machines or for that one."""
         options = {**self._options, **(machine.options if machine else {})}
         try:
             value = float(options.get(key, DEFAULTS[key]))
@@ -36,13 +36,13 @@ class Options:
         return value
 
     def rates(self, machine: Machine, tuning: Tuning | None = None) -> Rates:
-        """What a transfer is reckoned with."""
+        """Return the rates with which a transfer is computed."""
         bandwidth = self.number("bandwidth", machine)
         if tuning is not None and tuning.bandwidth:
             bandwidth = min(bandwidth, tuning.bandwidth)
         return Rates(int(machine.memory * self.number("used", machine)), self.number("dirty_rate", machine), bandwidth)
 
     async def pass_by(self, seconds: float) -> float:
-        """Lets simulated seconds go by, and returns them."""
+        """Let simulated seconds pass, and return them."""
         await asyncio.sleep(seconds / self.number("speed"))
         return seconds

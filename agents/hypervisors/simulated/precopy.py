@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from controller.wire.moves import Tuning
 
 THROTTLE_FIRST, THROTTLE_STEP, THROTTLE_MOST = 0.2, 0.1, 0.99
-"""How much of its time auto-converge takes from a machine that dirties too much (QEMU's defaults)."""
+"""The part of its time that auto-converge takes from a machine that dirties too much: first, step and limit (QEMU's
+defaults)."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,12 @@ class Rates:
     bandwidth: float
 
     def seconds(self, amount: float) -> float:
-        """How long so many bytes take on the way."""
+        """Return the seconds to send that many bytes."""
         return amount * 8 / self.bandwidth
 
 
 def rounds(rates: Rates, tuning: Tuning) -> Iterator[int]:
-    """The bytes of each round, until what is left fits into the pause. Without auto-converge that may never be."""
+    """Yield the bytes of each round, until the rest fits into the pause. Without auto-converge that may never be so."""
     left, throttle = float(rates.used), 0.0
     while True:
         yield int(left)
@@ -37,5 +38,5 @@ def rounds(rates: Rates, tuning: Tuning) -> Iterator[int]:
 
 
 def rest(rates: Rates, tuning: Tuning) -> int:
-    """The bytes that are left for the pause."""
+    """Return the bytes that are left for the pause."""
     return int(min(rates.dirty * tuning.downtime_ms / 1000, rates.bandwidth / 8 * tuning.downtime_ms / 1000))

@@ -1,4 +1,4 @@
-"""From one simulated hypervisor's directory to another's."""
+"""The transfer from one simulated hypervisor's directory to another's."""
 
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ from controller.wire.moves import Figures, Target, Tuning
 
 SCHEME = "simulated:"
 STEP = 0.25
-"""Seconds between two words on a transfer."""
+"""Seconds between two figures of a transfer."""
 
 
 class Transfer:
@@ -22,7 +22,7 @@ class Transfer:
         self._machines, self._options, self._faults = machines, options, faults
 
     def begin(self, name: str, move: str, target: Target) -> Record:
-        """Notes where the machine goes to: one way at a time. Raises Fenced, Refused or HypervisorError."""
+        """Note where the machine goes: to one target at a time. Raises Fenced, Refused or HypervisorError."""
         with self._machines.change(name):
             record = _leaves(self._machines.here(name), move)
             if not target.memory[0].startswith(SCHEME):
@@ -36,7 +36,7 @@ class Transfer:
     async def send(
         self, part: str, name: str, move: str, amounts: Iterable[int], tuning: Tuning
     ) -> AsyncIterator[Figures]:
-        """Copies one part, in rounds of so many bytes; what is copied already is not copied again."""
+        """Copy one part, in rounds of so many bytes. A part that is copied already is not copied again."""
         record = self._machines.here(name)
         machine, there = record.machine, Machines(Path(record.target or ""))
         rates, done, seconds = self._options.rates(machine, tuning), 0, 0.0
@@ -68,7 +68,8 @@ class Transfer:
             self._machines.write(now.model_copy(update={"copied": now.copied | {part}}))
 
     async def finish(self, name: str, move: str) -> Figures:
-        """Paused, handed over, moved. Killed in between, it can be finished or aborted."""
+        """Pause the machine, hand it over, and make it `moved`. If the agent is killed in between, the call can be
+        repeated or the move aborted."""
         record = self._machines.here(name)
         if record.condition == "moved" and record.leaving == move:
             return record.handed
@@ -90,7 +91,7 @@ class Transfer:
 
 
 def _leaves(record: Record, move: str) -> Record:
-    """Raises Fenced if the machine cannot go by that move."""
+    """Return the record. Raises Fenced if the machine cannot leave by that move."""
     if record.condition not in ("running", "paused") or record.leaving not in (move, None):
         whose = record.leaving or record.coming
         raise Fenced(

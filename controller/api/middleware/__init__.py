@@ -1,1 +1,1 @@
-"""Middleware, from the outside in: a request's head, its rate, its body, its key, the audit log."""
+"""Middleware, from the outside in: metrics, request head, rate limit, body limits, idempotency key, audit log."""

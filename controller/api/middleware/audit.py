@@ -1,5 +1,5 @@
-"""Every request of an operator that may change something has an entry in the audit log: by itself, in its transaction
-(`acting`); or here, if it was refused, or did something without one."""
+"""The audit entry of each operator's request that may change something. The request's transaction writes it
+(`AUDIT_CONTEXT`); for a request that was refused, or had no transaction, this middleware does."""
 
 import logging
 from collections.abc import Callable
@@ -18,7 +18,8 @@ LONGEST = 1000
 
 
 class Audit:
-    """Within `Bodies`, so that an answer that is repeated is not told again. Agents' affairs are not operators'."""
+    """Writes audit entries. It runs inside `Idempotency`, so a repeated answer gets no second entry. Agents' requests
+    are not audited here."""
 
     def __init__(self, app: ASGIApp, database: Callable[[], Database]) -> None:
         self._app, self._database = app, database
@@ -48,10 +49,10 @@ class Audit:
             raise
         finally:
             AUDIT_CONTEXT.reset(token)
-            acting.who = None  # what goes on after the answer is not the caller's any more
+            acting.who = None  # work that continues after the answer is not the caller's
 
     async def _record(self, acting: AuditContext, status: int) -> None:
-        """Adds an entry unless there is one that says so."""
+        """Add an entry, unless the log has one with this status."""
         if acting.who is None or acting.written == status:
             return
         acting.status, acting.written = status, None
@@ -64,7 +65,7 @@ class Audit:
 
 
 def _path(scope: Scope) -> str:
-    """As it was sent, which is ASCII."""
+    """Return the path and query as they were sent, which is ASCII."""
     sent = scope.get("raw_path") or scope["path"].encode()
     query = b"?" + scope["query_string"] if scope["query_string"] else b""
     return printable((sent + query).decode("ascii", "replace"), LONGEST)

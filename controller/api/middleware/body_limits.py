@@ -1,4 +1,5 @@
-"""Bodies of bounded size and shape. Of a caller that is nobody none is read: the head says that already.
+"""Limits on the size and shape of bodies. The body of a caller without a valid credential is not read: the head alone
+decides that.
 
 Plain ASGI, so that streams pass through untouched.
 """
@@ -18,26 +19,28 @@ from controller.region import Region
 from controller.runtime.problems import Problem, response
 
 MAX_BODY = 256 * 1024
-"""Bytes."""
+"""Maximum bytes of a body."""
 
 MAX_LARGE = 4 * 1024 * 1024
-"""Bytes of what agents say, and of policies: a report of a cloudlet with thousands of tunnels stays well below it."""
+"""Maximum bytes of an agent's message, or of a policy: a report of a cloudlet with thousands of tunnels stays well
+below it."""
 
 MAX_ENROLMENT = 32 * 1024
-"""Bytes of what anybody may send: an enrolment, of which a request for a certificate is most."""
+"""Maximum bytes of a body that anybody may send, an enrolment. Most of it is a certificate request."""
 
 POLICY, ENROLMENTS = "/api/v1/policy/", "/api/v1/enrolments"
 
 MOST_THROWN_AWAY = 16 * 1024 * 1024
 
 STRANGERS_THROWN_AWAY = 256 * 1024
-"""Bytes of a body of somebody unknown that are thrown away, so that a client that is still sending sees the answer."""
+"""Bytes of an unknown caller's body that are read and discarded, so that a client that is still sending sees the
+answer."""
 
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class BodyLimits:
-    """Reads the whole body before anything else happens, if it is to be read at all."""
+    """Reads the whole body before the application runs, or refuses the request without reading it."""
 
     def __init__(self, app: ASGIApp, region: Callable[[], Region]) -> None:
         self._app, self._region = app, region
@@ -57,13 +60,13 @@ class BodyLimits:
                 raise Problem(400, "The body has half of a surrogate pair (\\ud800 to \\udfff), which is no character.")
         except Problem as problem:
             await response(problem, scope["path"])(scope, receive, send)
-        except Unavailable as away:  # nothing was begun
+        except Unavailable as away:  # no work was begun
             await response(of_trouble(away), scope["path"])(scope, receive, send)
         else:
             await self._app(scope, replay(body, receive), send)
 
     async def _most(self, scope: Scope, receive: Receive) -> int:
-        """How many bytes this caller may send here. Raises Problem for somebody unknown, who may enrol and no more."""
+        """Return the maximum bytes of this caller's body. Raises Problem for an unknown caller, who may only enrol."""
         if scope.get(KNOWN) is True:
             return MAX_LARGE if scope["path"].startswith((AGENTS, POLICY)) else MAX_BODY
         if scope["path"] == ENROLMENTS:
@@ -74,12 +77,12 @@ class BodyLimits:
             await _throw_away(receive, STRANGERS_THROWN_AWAY)
             problem.headers["Connection"] = "close"
             raise
-        scope[KNOWN] = True  # since a moment ago
+        scope[KNOWN] = True  # its token has become valid only now
         return MAX_BODY
 
 
 def _half_a_pair(body: bytes) -> bool:
-    """Whether JSON has text in it that cannot be written down (RFC 7493, section 2.1)."""
+    """Return whether JSON contains text that cannot be encoded (RFC 7493, section 2.1)."""
     if not SURROGATE.search(body):
         return False
     try:
@@ -92,8 +95,8 @@ def _half_a_pair(body: bytes) -> bool:
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:
-    """The body, of so many bytes at most; None if the client went away in the middle of it. What is too large is read
-    to its end, within reason, and thrown away: a client that is still sending would not see the answer."""
+    """Return the body of at most `most` bytes; None if the client went away meanwhile. Reads and discards the rest of a
+    larger body, within limits, because a client that is still sending would not see the answer. Raises Problem."""
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -111,7 +114,7 @@ async def _read(receive: Receive, most: int) -> bytes | None:
 
 
 async def _throw_away(receive: Receive, most: int, message: Message | None = None) -> None:
-    """Reads on to the end of the body, or until there were so many bytes; `message` is what was read of it last."""
+    """Read to the end of the body, or until `most` bytes were read; `message` is the last part that was read."""
     size = 0
     while size <= most and (message is None or message.get("more_body", False)):
         message = await receive()
@@ -119,7 +122,7 @@ async def _throw_away(receive: Receive, most: int, message: Message | None = Non
 
 
 def replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Message]]:
-    """The body once more, then whatever else the client does."""
+    """Return a `receive` that repeats the body, then passes on the client's further messages."""
     parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:

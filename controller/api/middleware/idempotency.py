@@ -1,5 +1,5 @@
-"""A POST with an Idempotency-Key is done only once, for callers that are known: a row is kept of each, and strangers
-leave none. Plain ASGI, within `Bodies`: the whole body is there."""
+"""A POST with an Idempotency-Key takes effect only once, for known callers: the database keeps a row of each key, and
+an unknown caller creates none. Plain ASGI, inside `BodyLimits`, so the whole body is available."""
 
 import asyncio
 import hashlib
@@ -31,28 +31,28 @@ from controller.runtime.problems import FieldError, Problem, response
 log = logging.getLogger(__name__)
 
 RETRY = 1.0
-"""Seconds between two attempts to keep an answer while the database is away."""
+"""Seconds between two attempts to store an answer while the database is unavailable."""
 
 PATIENCE, LOOK = 10.0, 0.05
-"""Seconds that a repetition waits for the answer to a request that is under way, and between two looks for it."""
+"""Seconds that a repeated request waits for the answer to the first, and seconds between two checks for it."""
 
 KEY = re.compile(r"[!-~]{1,200}")
 
 SECRETS = ("token", "credential")
-"""Fields of an answer that are not kept: a repetition does not show a secret again."""
+"""Fields of an answer that are not stored: a repeated answer does not show a secret again."""
 
 PRUNED = 500
-"""After every so many keys of one caller those that are too many are forgotten."""
+"""Number of new keys of one caller after which the caller's surplus keys are deleted."""
 
 MOST_COUNTED = 10_000
 
 
 class Idempotency:
-    """Keeps answers, and repeats them."""
+    """Stores answers, and repeats them."""
 
     def __init__(self, app: ASGIApp, region: Callable[[], Region]) -> None:
         self._app, self._region = app, region
-        self._claims: Counter[str] = Counter()  # by caller, since its keys were counted
+        self._claims: Counter[str] = Counter()  # by caller, since the caller's keys were last counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         keyed = scope["type"] == "http" and scope["method"] == "POST" and scope.get(KNOWN) is True
@@ -64,7 +64,7 @@ class Idempotency:
             await self._once(scope, body, receive, send)
         except Problem as problem:
             await response(problem, scope["path"])(scope, receive, send)
-        except Unavailable as away:  # nothing was begun
+        except Unavailable as away:  # no work was begun
             await response(of_trouble(away), scope["path"])(scope, receive, send)
 
     async def _once(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
@@ -85,20 +85,20 @@ class Idempotency:
                 return
             waits = claimed is None or (claimed.status is None and claimed.request == request)
             if claimed is not None and not (waits and time.monotonic() < until):
-                await self._caller(scope)  # it may have been waited for long
+                await self._caller(scope)  # the wait may have been long
                 await _again(claimed, request)(scope, receive, send)
                 return
             await asyncio.sleep(LOOK)
 
     async def _caller(self, scope: Scope) -> str:
-        """Who is let in with this request, as a digest. Enrolments have no bearer token, but one in their body. Raises
-        Problem and Unavailable."""
+        """Return a digest of the authenticated caller. Enrolments have no bearer token, but a token in their body.
+        Raises Problem and Unavailable."""
         name = "enrolment" if scope["path"] == ENROLMENTS else await judge(scope, self._region())
         return _digest(name.encode())
 
     async def _claim(self, key: str, request: str, caller: str) -> IdempotencyRow | Once | None:
-        """The row under the key, or the key itself if it is now ours: nobody has begun, or whoever has is gone. None if
-        that was being decided just now."""
+        """Return the row of the key, or a `Once` if this replica now owns the key, because the key is new or its owner
+        is gone. None if another request claims the key at this moment."""
         region = self._region()
         database, me = region.database, region.replication.replicas.instance
         try:
@@ -117,17 +117,17 @@ class Idempotency:
             return None
 
     async def _trim(self, session: AsyncSession, caller: str) -> None:
-        """Nobody's keys fill the database: now and then those of a caller are counted, and the oldest forgotten."""
+        """Count the caller's keys now and then, and delete the oldest, so that no caller fills the database."""
         self._claims[caller] += 1
         if self._claims[caller] >= PRUNED:
             del self._claims[caller]
             await idempotency.trim(session, caller)
         if len(self._claims) > MOST_COUNTED:
-            self._claims.clear()  # the leader's rounds count them all
+            self._claims.clear()  # the leader's maintenance counts them all
 
     async def _keep(self, once: Once, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """The caller has the whole answer when it is kept, so that a repetition finds it; but does not wait for a
-        database that is away."""
+        """Answer the request and store the answer. The caller gets the end of the answer only once it is stored, so
+        that a repetition finds it; but the caller does not wait for a database that is unavailable."""
         answer = _Answer(send, secrets=once.made is None)
         token = ONCE.set(once)
         try:
@@ -141,11 +141,11 @@ class Idempotency:
                 kept = await self._kept(scope, once.key, answer)
 
     async def _kept(self, scope: Scope, key: str, answer: "_Answer") -> bool:
-        """Keeps the answer, or frees the key. False while the database is away."""
+        """Store the answer, or free the key. Returns False while the database is unavailable."""
         try:
             async with self._region().database.write() as session:
                 said = answer.complete and answer.status < 500 and answer.status not in (401, 403)
-                if said and scope.get("route") is not None:  # of a path that is none nothing is kept
+                if said and scope.get("route") is not None:  # nothing is stored for a path that does not exist
                     media_type, etag = answer.headers.get("content-type"), answer.headers.get("etag")
                     kept = _without_secrets(answer.body)
                     await idempotency.finish(session, key, answer.status, etag, media_type, kept)
@@ -158,8 +158,8 @@ class Idempotency:
 
 
 class _Answer:
-    """Passes an answer on, but for its end, and remembers it. Without `secrets` it holds back the whole of it, and
-    passes on what may be seen twice: the secrets of now were made in vain."""
+    """Passes an answer on, except for its end, and remembers it. Without `secrets` it holds back the whole answer, and
+    passes it on without its secrets: the change was made before, so these new secrets are void."""
 
     def __init__(self, send: Send, *, secrets: bool) -> None:
         self._send, self._secrets = send, secrets
@@ -174,7 +174,7 @@ class _Answer:
         return self._end is not None
 
     async def end(self) -> None:
-        """Passes on what was held back."""
+        """Pass on the part that was held back."""
         if self._end is None:
             return
         if self._start is not None:

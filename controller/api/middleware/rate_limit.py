@@ -1,8 +1,9 @@
-"""Nobody asks oftener than is good for the others: so many requests a second for each caller, fewer for strangers.
+"""Limits on requests: a number a second for each caller, fewer for unknown callers, so that no caller slows down the
+others.
 
-Whoever comes with a credential or token that is good has a bucket of their own, however many are behind the same
-address; all others share that of their address, so that guessing is slow. Requests that are let in begin one at a pass
-of the event loop, the callers in turn.
+A caller with a valid credential or token has a bucket of its own, however many callers share its address. All others
+share the bucket of their address, so that guessing tokens is slow. Admitted requests start one at each pass of the
+event loop, the callers in turn.
 """
 
 import math
@@ -21,25 +22,25 @@ from controller.runtime.problems import Problem, response
 from controller.runtime.turns import Turns
 
 KNOWN = "weft.known"
-"""Key of an ASGI scope: whether the caller is somebody. It is no leave to do anything."""
+"""Key of an ASGI scope: whether the caller is known. It authorises nothing."""
 
 BURST = 10
 """Seconds' worth of requests that may come at once."""
 
 BYTES = 16 * 1024
-"""Bytes of a body that cost as much as a request: a large one is read and looked at in one piece."""
+"""Bytes of a body that cost as much as a request: a large body is read and checked in one piece."""
 
 REMEMBERED, MOST_REMEMBERED = 60.0, 10_000
-"""Seconds for which a token counts as good here without being looked up, and how many of them."""
+"""Seconds for which a token counts as valid here without a lookup, and the maximum number of such tokens."""
 
 
 class RateLimit:
-    """The unix socket is not paced: who may open it may stop the controller as well."""
+    """Limits requests, except those over the unix socket: a user who may open it may also stop the controller."""
 
     def __init__(self, app: ASGIApp, region: Callable[[], Region], rate: float, strangers: float) -> None:
         self._app, self._region = app, region
         self._callers, self._strangers = (RateLimiter(each, each * BURST) for each in (rate, strangers))
-        self._good: dict[str, float] = {}  # digests of tokens that were good, and until when they count as such
+        self._good: dict[str, float] = {}  # digests of valid tokens, and until when they need no lookup
         self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +62,7 @@ class RateLimit:
         await self._app(scope, receive, send)
 
     def _weighed(self, key: str, receive: Receive) -> Receive:
-        """What arrives is charged to the caller."""
+        """Return a `receive` that charges the bytes of the body to the caller."""
 
         async def weighing() -> Message:
             message = await receive()
@@ -72,8 +73,8 @@ class RateLimit:
         return weighing
 
     async def _wait(self, scope: Scope, key: str | None) -> float:
-        """Seconds until this caller may ask, 0 for now. A token that was good is looked up again at its own expense,
-        so that strangers at its address are not in the way."""
+        """Return the seconds until this caller may send a request, 0 for now. A token that was valid before is looked
+        up at the expense of its own bucket, so that unknown callers at its address do not block it."""
         now = time.monotonic()
         if key and (self._region().intent.credentials.get(key) or key in self._good):
             if wait := self._callers.take(key, now):
@@ -91,7 +92,7 @@ class RateLimit:
             return False
         try:
             await caller(scope, self._region(), bearer(scope))
-        except Unavailable:  # which is what will be answered, unless it was the administrator's
+        except Unavailable:  # the request gets that answer too, unless its token is the admin token
             return True
         except Problem:
             self._good.pop(key, None)
@@ -108,5 +109,5 @@ class RateLimit:
 
 
 def _address(scope: Scope) -> str:
-    """The address that the connection comes from, as a peer."""
+    """Return the address that the connection comes from, as a peer."""
     return peer(scope["client"][0] if scope.get("client") else "")

@@ -1,7 +1,7 @@
-"""A request's head, before anything is made of it: of bounded size, and of one meaning only.
+"""Checks on a request's head, before it is parsed: bounded size, and only one possible meaning.
 
-What two programs could read in two ways, such as a path with `%2F` in it or a length that is given twice, is how a
-request is brought past the first of them. This API has no use for any of it.
+An attacker gets a request past one of two programs if they read it differently, such as a path with `%2F` in it or a
+length that is given twice. This API needs none of these forms.
 """
 
 import re
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from controller.runtime.problems import Problem, response
 
 MAX_TARGET = 8 * 1024
-"""Bytes of path and query."""
+"""Maximum bytes of path and query."""
 MAX_HEADERS, MAX_HEADER_BYTES = 100, 16 * 1024
 
 ONCE = frozenset(
@@ -24,7 +24,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 class RequestHead:
-    """Refuses what `refusal` finds."""
+    """Refuses the requests for which `refusal` finds a reason."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -37,7 +37,7 @@ class RequestHead:
 
 
 def refusal(scope: Scope) -> Problem | None:
-    """Why this head is refused, if it is."""
+    """Return the problem that refuses this head, or None."""
     path, query, headers = scope.get("raw_path") or scope["path"].encode(), scope["query_string"], scope["headers"]
     closing = {"Connection": "close"}
     if len(path) + len(query) > MAX_TARGET:

@@ -1,4 +1,4 @@
-"""Counts and times every request, by route rather than by path."""
+"""Counts and times every request, by route, not by path."""
 
 import time
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from controller.runtime.metrics import Metrics
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-"""Those that are counted by name. Each name that is counted stays, and a caller may make up any."""
+"""Methods that are counted by name. Each counted name stays in memory, and a caller may invent any."""
 
 
 class RequestMetrics:
-    """Streams are counted, not timed: they last as long as their client likes."""
+    """Counts requests and their duration. Streams are not timed, because they last as long as their client likes."""
 
     def __init__(self, app: ASGIApp, metrics: Callable[[], Metrics]) -> None:
         self._app, self._metrics = app, metrics

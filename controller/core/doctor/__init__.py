@@ -1,14 +1,13 @@
-"""The doctor: does everything agree? A pure comparison of what was intended with what the route servers and the
-kernels have; whoever calls gathers the observations first.
+"""The doctor: a pure comparison of the intent with the state of the route servers and the kernels. The caller gathers
+the observations first.
 
     policy ── intent (database) ── rule set of each route server ── Adj-RIB-Out of each ── kernel of each cloudlet
     ── what passes from gateway to gateway
 
 Each difference has a kind, and each kind a remedy (kinds.py).
 
-The model of who may see what is written here a second time, naively and from the pools alone, so that an error in the
-code that acts is not repeated by the code that checks.
-"""
+The model of who may see what is written here a second time, naively and from the pools alone, so that the code that
+checks does not repeat an error of the code that acts."""
 
 from collections.abc import Sequence
 
@@ -46,8 +45,8 @@ __all__ = [
 
 
 def compare(intent: RuleSet, route_servers: Sequence[RouteServer], cloudlets: Sequence[Cloudlet]) -> list[Difference]:
-    """Every difference, in the order in which an engineer would look: route servers, routes, cloudlets. `cloudlets`
-    are those that should be working (neither invited nor waiting for approval)."""
+    """Return every difference, in the order in which an engineer would look: route servers, routes, cloudlets.
+    `cloudlets` are those that should be working (neither invited nor waiting for approval)."""
     differences: list[Difference] = []
     for server in sorted(route_servers, key=lambda server: server.name):
         differences += compare_rule_sets(intent, server)

@@ -7,11 +7,11 @@ from controller.core.doctor.difference import Difference
 from controller.core.doctor.kinds import DifferenceKind
 
 MOST = 100
-"""Of them that are named."""
+"""The most clones that are named."""
 
 
 def compare_clones(found: Iterable[Clones]) -> Iterator[Difference]:
-    """Each of them, as far as MOST goes."""
+    """Yield a difference for each pair of clones, up to MOST."""
     for one, _ in zip(sorted(found, key=lambda one: one.key), range(MOST), strict=False):
         where = f"leases of {one.one.endpoint} and {one.other.endpoint}"
         macs = " and ".join(sorted((one.one.mac, one.other.mac)))

@@ -11,12 +11,12 @@ from controller.core.doctor.kinds import DifferenceKind
 from controller.wire.platforms import Platform
 
 MOST = 100
-"""Groups of VMs that are named."""
+"""The most groups of VMs that are named."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """VMs of one driver at one endpoint, which is the cloudlet's, with the same CPU."""
+    """VMs of one driver at one endpoint of the cloudlet, with the same CPU."""
 
     cloudlet: str
     endpoint: str
@@ -30,16 +30,16 @@ def compare_cpus(
     within_reach: Callable[[str], Collection[str]],
     reports: Mapping[str, Mapping[str, Platform]],
 ) -> Iterator[Difference]:
-    """Each group of VMs with the cloudlets that lack its CPU, by what the agents there report of the driver (`reports`,
-    by driver and cloudlet). Cloudlets that report no models are left out, as they are not known to lack any, and those
-    of another kind, where no VM goes, whatever its CPU."""
+    """Yield a difference for each group of VMs whose CPU some cloudlets lack, by what the agents there report of the
+    driver (`reports`, by driver and cloudlet). Cloudlets that report no models are left out, as they are not known to
+    lack any. Cloudlets of another kind are left out too: no VM moves there, whatever its CPU."""
     groups = sorted(vms, key=lambda group: (group.endpoint, group.driver, group.cpu))
     found = (_difference(one, _lacking(one, within_reach(one.endpoint), reports.get(one.driver, {}))) for one in groups)
     yield from islice((one for one in found if one is not None), MOST)
 
 
 def _lacking(vms: Settled, reach: Collection[str], reports: Mapping[str, Platform]) -> dict[str, str]:
-    """The cloudlets that cannot give the CPU, each with the reason."""
+    """Return the cloudlets that cannot give the CPU, each with the reason."""
     own = reports.get(vms.cloudlet)
     why = {}
     for name in sorted(reports.keys() & set(reach)):

@@ -1,4 +1,4 @@
-"""One thing that is not as it should be."""
+"""A difference between the intended and the observed state."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from controller.core.doctor.kinds import REMEDIES, DifferenceKind
 
 @dataclass(frozen=True)
 class Difference:
-    """`kind` is what sort of thing it is, `where` names the place (`route server rs1`, `kernel of c2`), `subject` the
+    """`kind` is the kind of difference, `where` names the place (`route server rs1`, `kernel of c2`), `subject` the
     thing, `expected` and `found` the two values, and `text` says it in a sentence that an engineer can act on."""
 
     kind: DifferenceKind
@@ -19,12 +19,12 @@ class Difference:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """The advice on how to remove the difference."""
         return REMEDIES[self.kind]
 
 
 def listed(items: object) -> str:
-    """A set or list as text, `none` when empty."""
+    """Return a set or list as text, `none` when empty."""
     if isinstance(items, set | frozenset | list | tuple):
         return ", ".join(sorted(map(str, items))) or "none"
     return str(items)

@@ -1,4 +1,4 @@
-"""What agents report of their kernels against what each cloudlet should be."""
+"""The comparison of the agents' reports on their kernels with the desired state of each cloudlet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from controller.wire.rulesets import RuleSet
 
 @dataclass(frozen=True)
 class Cloudlet:
-    """One cloudlet: what it should be, its latest report if there is one, and whether its agent is connected now."""
+    """One cloudlet: its desired state, its latest report if there is one, and whether its agent is connected now."""
 
     desired: Desired
     report: Report | None
@@ -22,7 +22,8 @@ class Cloudlet:
 
 
 def compare_kernels(intent: RuleSet, cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
-    """Every cloudlet's desired state against the pools, and its kernel against its desired state."""
+    """Yield the differences between each cloudlet's desired state and the pools, and between its kernel and its desired
+    state."""
     endpoints = {e.name: e for cloudlet in cloudlets for e in cloudlet.desired.endpoints}
     for cloudlet in sorted(cloudlets, key=lambda c: c.desired.cloudlet):
         yield from _desired(intent, cloudlet.desired)
@@ -99,7 +100,8 @@ def _kernel(desired: Desired, report: Report, endpoints: Mapping[str, Endpoint])
 
 
 def _labels(endpoint: Endpoint, remote: Remote, endpoints: Mapping[str, Endpoint]) -> tuple[int | None, int | None]:
-    """The VNIs to receive and to send on: each side's index above the other's VE ID (VPLS), or the pool's VNI."""
+    """Return the VNIs to receive and to send on: each side's index above the other's VE ID (VPLS), or the pool's
+    VNI."""
     if endpoint.flavour is Flavour.EVPN:
         return endpoint.vni, endpoint.vni
     far = endpoints.get(remote.endpoint)
@@ -111,7 +113,7 @@ def _labels(endpoint: Endpoint, remote: Remote, endpoints: Mapping[str, Endpoint
 def _tunnels(
     where: str, endpoint: Endpoint, state: EndpointState, endpoints: Mapping[str, Endpoint]
 ) -> Iterator[Difference]:
-    """VPLS tunnels are told apart by the remote's VE ID, EVPN ones by its VTEP."""
+    """Yield the differences in tunnels. The remote's VE ID identifies a VPLS tunnel, its VTEP an EVPN one."""
     vpls = endpoint.flavour is Flavour.VPLS
     want = {remote.ve_id if vpls else remote.vtep: remote for remote in endpoint.remotes}
     have: dict[int | str | None, Tunnel] = {tunnel.ve_id if vpls else tunnel.vtep: tunnel for tunnel in state.tunnels}
@@ -154,7 +156,7 @@ def _tunnels(
 
 
 def _tunnel(vtep: str, receive: int | None, send: int | None) -> str:
-    """Only what is known on both sides of a comparison."""
+    """Return a tunnel in words, with only the values that both sides of a comparison know."""
     labels = [f"receive VNI {receive}"] if receive is not None else []
     labels += [f"send VNI {send}"] if send is not None else []
     return ", ".join([f"VTEP {vtep}", *labels])
@@ -179,7 +181,7 @@ def _routes(where: str, endpoint: Endpoint, state: EndpointState) -> Iterator[Di
 
 
 def _ports(where: str, endpoint: Endpoint, state: EndpointState) -> Iterator[Difference]:
-    """A port that is named must be there; a pattern may match nothing."""
+    """Yield the differences in ports. A port that is named must be there; a pattern may match nothing."""
     for port in sorted(set(endpoint.ports) - set(state.ports)):
         if not any(sign in port for sign in "*?["):
             text = f"The port {port} is not on {state.bridge}: {endpoint.name} has no access through it."

@@ -1,11 +1,11 @@
-"""What sorts of differences there are, and the remedy for each. `docs/operate/doctor.md` lists the same."""
+"""The kinds of differences, and the remedy for each. `docs/operate/doctor.md` lists the same."""
 
 from enum import StrEnum
 
 
 class DifferenceKind(StrEnum):
-    """The sort of a difference. The first ones are about intent, the next about route servers and BGP, then about
-    cloudlets' kernels, and the last about what passes."""
+    """The kind of a difference. The first ones are about the intent, the next about route servers and BGP, then about
+    cloudlets' kernels, and the last about packets that pass."""
 
     POLICY_INVALID = "policy-invalid"
     POLICY_DRIFT = "policy-drift"

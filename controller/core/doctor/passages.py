@@ -1,8 +1,8 @@
-"""What passes: agents' probes through the tunnels against the pools, and what agents have found out at their hosts.
+"""The comparison of the agents' probes through the tunnels with the pools, and the agents' findings at their hosts.
 
-Kernels may agree with the intent down to the last label while nothing gets through: a firewall in between, another
-sysctl, an underlay that drops UDP. A pair is judged by what the agent says of it, which takes several probes in a row;
-one that was not decided yet is no difference."""
+Kernels may agree with the intent down to the last label while no packet passes: a firewall in between, another sysctl,
+an underlay that drops UDP. The agent's verdict decides about a pair, and needs several probes in a row; an undecided
+pair is no difference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,9 +16,10 @@ _FAMILIES = {"ipv4": "IPv4", "ipv6": "IPv6"}
 
 
 def compare_passages(intent: RuleSet, cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
-    """Every pair that shares a pool and does not answer, every one that answers though it shares none, and findings.
+    """Yield every pair that shares a pool and does not answer, every pair that answers though it shares none, and the
+    findings.
 
-    Of an agent that is not connected nothing is said: what it knew is old."""
+    An agent that is not connected is skipped: its knowledge is old."""
     endpoints = {e.name: c.desired.cloudlet for c in cloudlets for e in c.desired.endpoints}
     together = _together(intent)
     for cloudlet in sorted(cloudlets, key=lambda c: c.desired.cloudlet):
@@ -28,7 +29,7 @@ def compare_passages(intent: RuleSet, cloudlets: Sequence[Cloudlet]) -> Iterator
             for passage in state.passages:
                 near, far = state.endpoint, passage.remote
                 if near not in endpoints or far not in endpoints:
-                    continue  # one of them is gone meanwhile
+                    continue  # one of them has been removed meanwhile
                 shared, passes = far in together.get(near, frozenset()), passage.verdict == "passes"
                 if shared is not passage.allowed:
                     continue  # the agent has not heard of it yet
@@ -41,7 +42,7 @@ def compare_passages(intent: RuleSet, cloudlets: Sequence[Cloudlet]) -> Iterator
 
 
 def _together(intent: RuleSet) -> Mapping[str, frozenset[str]]:
-    """By endpoint, who shares a pool with it."""
+    """Return the endpoints that share a pool with each endpoint."""
     found: dict[str, frozenset[str]] = {}
     for vcp in intent.vcps:
         for member in vcp.members:

@@ -1,4 +1,4 @@
-"""The policy in force against the intent."""
+"""The comparison of the policy in force with the intent."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ from controller.core.plans import Plan
 
 @dataclass(frozen=True)
 class InForce:
-    """A revision of the policy, what applying it anew would do, what is wrong with it by now, and who cannot be where
-    it wants them. Whom a selector chooses and who does not fit is out with a warning, and no difference."""
+    """A revision of the policy, the changes that applying it anew would make, and the errors that it has by now. An
+    endpoint that a selector chooses and that does not fit causes a warning, and no difference."""
 
     revision: int
     plan: Plan
@@ -18,7 +18,8 @@ class InForce:
 
 
 def compare_policy(policy: InForce) -> list[Difference]:
-    """Steps that applying it anew would take, tests inside that fail, and members that it names and cannot have."""
+    """Return the differences: steps that applying the policy anew would take, errors, and members that it names and
+    that cannot be in their pool."""
     where = f"policy revision {policy.revision}"
     found = [
         Difference(DifferenceKind.POLICY_INVALID, where, "policy", "a policy that holds", "one that does not", wrong)

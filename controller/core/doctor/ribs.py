@@ -1,5 +1,5 @@
-"""A route server's Adj-RIB-Out against a naive model of who may see what (RFC 4364's import by route target, with the
-pools in the place of configured targets)."""
+"""The comparison of a route server's Adj-RIB-Out with a naive model of who may see what (RFC 4364's import by route
+target, with the pools in the place of configured targets)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,10 @@ from controller.wire.rulesets import RuleSet
 
 @dataclass(frozen=True)
 class Route:
-    """A line of the looking glass. `key` identifies the NLRI within its family, `peer` announced it, `to` was sent it
-    (Adj-RIB-Out only), `reason` is why it is in quarantine, `withheld` why `to` is not sent what it
-    is to have, `held` why it is held back from `to`, which does not bear it (docs/network/poison.md)."""
+    """A line of the looking glass. `key` identifies the NLRI within its family, `peer` announced it, and it was sent
+    `to` this PE (Adj-RIB-Out only). `reason` is why it is in quarantine, `withheld` why `to` is not sent a route that
+    it should have, `held` why the route is held back from `to`, which ended its session for it
+    (docs/network/poison.md)."""
 
     family: str
     key: str
@@ -30,7 +31,7 @@ class Route:
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> "Route":
-        """From the JSON of the control API's `GET /v1/routes`."""
+        """Return the route from the JSON of the control API's `GET /v1/routes`."""
         return cls(
             family=line["family"],
             key=line.get("key") or line["nlri"],
@@ -54,9 +55,9 @@ def _held(held: dict[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class RouteServer:
-    """What was read from one route server. `rule_set` is None when it could not be reached; `error` says why, or why it
-    is not brought up to date. `sessions` gives the FSM state by peer, in lower case. `barred` are pairs of a
-    recipient and an announcer none of whose routes the recipient is sent (docs/network/poison.md)."""
+    """The observations of one route server. `rule_set` is None when it could not be reached; `error` says why, or why
+    it is not brought up to date. `sessions` gives the FSM state by peer, in lower case. `barred` are pairs of a
+    recipient and an announcer: the recipient is sent no route of the announcer (docs/network/poison.md)."""
 
     name: str
     rule_set: RuleSet | None
@@ -72,7 +73,7 @@ Sent = tuple[str, str, str]  # family, key, recipient
 
 
 def compare_ribs(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
-    """Sessions, announcements, quarantine, and every route sent."""
+    """Yield the differences in sessions, announcements, quarantine, and all sent routes."""
     if server.rule_set is None:
         return
     yield from _sessions(intent, server)
@@ -92,7 +93,8 @@ def compare_ribs(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
 
 
 def _held_back(server: RouteServer) -> Iterator[Difference]:
-    """What a PE does not bear is held back from it: isolation holds, and what is missing has a name."""
+    """Yield the routes that are held back from a PE that cannot take them: isolation holds, and missing routes are
+    named."""
     where = f"Adj-RIB-Out of {server.name}"
     for route in server.adj_out:
         if route.held:
@@ -123,7 +125,8 @@ def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
 
 
 def _announced(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
-    """A PE whose session is up announces each of its endpoints: a label block, or an inclusive multicast route."""
+    """Yield the endpoints that a PE with an established session does not announce: a label block, or an inclusive
+    multicast route."""
     heard = {route.endpoint for route in server.adj_in}
     for endpoint in intent.endpoints:
         if server.sessions.get(endpoint.peer) == "established" and endpoint.name not in heard:
@@ -139,7 +142,7 @@ def _announced(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
 
 
 def expected_routes(intent: RuleSet, server: RouteServer) -> dict[Sent, frozenset[str]]:
-    """The route targets with which each route is to be sent to each PE that has another member of its pools."""
+    """Return the route targets with which each route is to be sent to each PE that has another member of its pools."""
     endpoints = {endpoint.name: endpoint for endpoint in intent.endpoints}
     together: dict[str, set[str]] = defaultdict(set)
     for vcp in intent.vcps:
@@ -194,7 +197,7 @@ def _sent(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
 
 
 def _withheld(where: str, server: RouteServer, route: Route) -> Difference:
-    """A route that a PE lacks for a reason of its own."""
+    """Return the difference about a route that a PE lacks because the route does not fit into a message."""
     cure = "its BGP speaker must offer extended messages (RFC 8654), or the announcing PE send fewer attributes"
     return Difference(
         DifferenceKind.NOT_SENT,

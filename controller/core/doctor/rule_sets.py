@@ -1,4 +1,4 @@
-"""Intent against the rule set that a route server acts on."""
+"""The comparison of the intent with the rule set that a route server acts on."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -16,7 +16,7 @@ class _Named(Protocol):
 
 
 def compare_rule_sets(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
-    """What the route server would do otherwise than intended."""
+    """Yield the differences between the route server's rule set and the intended one."""
     where, found = f"route server {server.name}", server.rule_set
     if found is None:
         yield Difference(

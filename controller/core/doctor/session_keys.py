@@ -1,4 +1,4 @@
-"""Keys that BGP sessions are to be signed with, against those that they are."""
+"""The comparison of the keys with which BGP sessions should be signed with those that are used."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,8 +9,8 @@ from controller.core.session_keys import SessionKeys
 
 
 def compare_session_keys(keys: Mapping[str, SessionKeys], servers: Sequence[RouteServer]) -> Iterator[Difference]:
-    """Of every session that a route server has, by cloudlet. One that is missing is a difference of its own, and who is
-    to have no key has none."""
+    """Yield the differences of every session that a route server has, by cloudlet. A missing session is a difference of
+    another kind, and a cloudlet that is to have no key is skipped."""
     for cloudlet, its in sorted(keys.items()):
         for server in sorted(servers, key=lambda server: server.name):
             if its.wanted is None or server.sessions.get(cloudlet) != "established":

@@ -1,4 +1,4 @@
-"""Encrypted tunnels that cloudlets need, against those that they say they have."""
+"""The comparison of the encrypted tunnels that cloudlets need with those that they report."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,11 +7,11 @@ from controller.core.doctor.kernels import Cloudlet
 from controller.core.doctor.kinds import DifferenceKind
 
 MAKING = 2.0
-"""Seconds in which a tunnel that is missing is being made."""
+"""Seconds that a tunnel may be missing while it is being set up."""
 
 
 def compare_tunnels(cloudlets: Sequence[Cloudlet]) -> Iterator[Difference]:
-    """Of every cloudlet that encrypts. What the others say is nothing."""
+    """Yield the differences of every cloudlet that encrypts. The other cloudlets report nothing about tunnels."""
     encrypts = {c.desired.cloudlet for c in cloudlets if c.report is not None and c.report.ipsec is not None}
     known = {c.desired.cloudlet for c in cloudlets if c.report is not None}
     for cloudlet in sorted(cloudlets, key=lambda c: c.desired.cloudlet):

@@ -1,4 +1,4 @@
-"""VMs that should run, and do not, or of which nobody can tell."""
+"""VMs that should run and do not, or whose state is unknown."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from controller.core.doctor.kinds import DifferenceKind
 
 @dataclass(frozen=True)
 class Vm:
-    """A VM as its cloudlet's agent said last. `ended` is why one ended that nobody had stopped."""
+    """A VM as its cloudlet's agent reported it last. `ended` is why it ended without being stopped."""
 
     name: str
     endpoint: str
@@ -18,7 +18,7 @@ class Vm:
 
 
 def compare_vms(vms: Iterable[Vm]) -> Iterator[Difference]:
-    """Each VM that ended by itself, and each that does not answer."""
+    """Yield each VM that ended by itself, and each that does not answer."""
     for vm in sorted(vms, key=lambda vm: vm.name):
         where = f"VMs at {vm.endpoint}"
         if vm.ended is not None:

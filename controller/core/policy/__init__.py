@@ -1,8 +1,7 @@
 """Policy, as operators write it in `policies/*.yaml`.
 
-`parse` reads text and reports every error it finds, each with its place in the file. What a policy makes of a region is
-for `controller.core.policies` to say.
-"""
+`parse` reads text and reports every error it finds, each with its place in the file. `controller.core.policies` applies
+a policy to a region."""
 
 from controller.core.policy.errors import PolicyError, PolicyInvalid
 from controller.core.policy.model import PolicyVcp, Rules

@@ -1,10 +1,9 @@
 """YAML text as plain data plus the place of every key and value. The only file that imports yaml (PyYAML over libyaml),
-beside a step of the database's history.
+except a database migration.
 
-One pass over the parser's events, with YAML 1.2's core schema for what a plain word is (`yes` is text, `010` is ten).
-Anchors, aliases, tags and further documents are refused: a policy has no use for them, and aliases make small files of
-enormous documents. Every refusal is a PolicyInvalid with its place.
-"""
+One pass over the parser's events, with YAML 1.2's core schema for the type of a plain word (`yes` is text, `010` is
+ten). Anchors, aliases, tags and further documents are refused: a policy has no use for them, and aliases turn small
+files into enormous documents. Every refusal is a PolicyInvalid with its place."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,7 +26,7 @@ Path = tuple[str | int, ...]
 Place = tuple[int, int]
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml, seven times as fast as the same parser in Python, which takes its place where it is not installed."""
+"""libyaml, seven times as fast as the same parser in Python, which is used where libyaml is not installed."""
 
 _UNPRINTABLE = re.compile("[^\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
@@ -39,32 +38,32 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,300}|[0-9]{1,300}(\.[0-9]{0,300})?)([eE][-
 @dataclass(frozen=True)
 class Document:
     """`data` is made of dict, list, str, int, float (finite), bool and None. `values` and `keys` give line and column,
-    from 1, of what stands at a path; a key's path ends with the key."""
+    from 1, of the value and the key at a path; a key's path ends with the key."""
 
     data: object
     values: Mapping[Path, Place]
     keys: Mapping[Path, Place]
 
     def place(self, path: Path) -> Place:
-        """Where the value at `path` stands, or the nearest thing around it."""
+        """Return the place of the value at `path`, or of the nearest thing around it."""
         while path and path not in self.values:
             path = path[:-1]
         return self.values[path]
 
     def place_of_key(self, path: Path) -> Place:
-        """Where the key of `path` stands, or that of the nearest thing around it."""
+        """Return the place of the key of `path`, or of the nearest thing around it."""
         while path and path not in self.keys and path not in self.values:
             path = path[:-1]
         return self.keys[path] if path in self.keys else self.values[path]
 
 
 def field_name(path: Path) -> str:
-    """`vcps.blue.members[2]`."""
+    """Return the path in the form `vcps.blue.members[2]`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
 def read(text: str, file: str) -> Document:
-    """The document in `text`. Raises PolicyInvalid."""
+    """Return the document in `text`. Raises PolicyInvalid."""
     if len(text) > MAX_CHARACTERS:
         raise PolicyInvalid([PolicyError(file, 1, 1, "", f"longer than {MAX_CHARACTERS} characters")])
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -88,7 +87,7 @@ def read(text: str, file: str) -> Document:
 
 
 class _Reader:
-    """Builds the data while the events come, and stops where a file becomes too deep or too large."""
+    """The reader that builds the data from the events, and stops when a file becomes too deep or too large."""
 
     def __init__(self, text: str, file: str) -> None:
         self.file = file
@@ -122,7 +121,7 @@ class _Reader:
         if isinstance(event, yaml.ScalarEvent):
             if event.style == '"' and (bad := _UNPRINTABLE.search(event.value)):
                 self.refuse(here, path, f"the character {bad[0]!r} is not allowed, nor its escape")
-            # An empty value has no place of its own worth pointing at; its key has.
+            # The place of an empty value is of no use; the place of its key is reported instead.
             self.values[path] = self.keys.get(path, here) if event.value == "" else here
             return _scalar(event.value) if event.implicit[0] else event.value
         self.values[path] = here
@@ -180,8 +179,8 @@ def _mark(mark: Any) -> Mark | None:
 
 
 def _scalar(text: str) -> object:
-    """What a plain word is. What the schema does not call text is kept apart from text, so that a name written as `10`
-    is told from '10'. Numbers without end or of absurd length stay text."""
+    """Return the value of a plain word. Values of other types are distinct from text, so that a name written as `10`
+    differs from '10'. Infinite numbers and those of absurd length stay text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in "+-.0123456789":

@@ -1,17 +1,17 @@
-"""What is wrong with a policy, and where."""
+"""Errors of a policy, with their places."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 MAX_ERRORS = 200
-"""More than these are not collected: nobody reads them, and a hostile file has as many as it has characters."""
+"""The most errors that are collected: nobody reads more, and a hostile file has as many as it has characters."""
 
 
 @dataclass(frozen=True, order=True)
 class PolicyError:
     """One error, or one warning. `line` and `column` count from 1; `field` is a path such as `vcps.blue.members[2]`,
-    empty when the error is about the whole document. `message` is a whole sentence, for people; `suggestion` is what
-    probably should stand there instead, for programs, empty where nothing comes close."""
+    empty when the error is about the whole document. `message` is a whole sentence, for users; `suggestion` is the
+    value that was probably meant, for programs, empty if nothing comes close."""
 
     file: str
     line: int
@@ -25,7 +25,7 @@ class PolicyError:
 
 
 class PolicyInvalid(ValueError):  # noqa: N818 - it says what is, as the field does
-    """A policy that cannot be taken, with the errors found (all, up to MAX_ERRORS), in the order of the file."""
+    """A policy that is refused, with the errors found (all, up to MAX_ERRORS), in the order of the file."""
 
     def __init__(self, errors: Iterable[PolicyError]) -> None:
         self.errors: tuple[PolicyError, ...] = tuple(sorted(set(errors)))

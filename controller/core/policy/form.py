@@ -1,9 +1,8 @@
-"""The form of a policy: `policies/schema.json`, told in sentences. The only file that imports jsonschema here,
-and jsonschema_rs: the second says whether anything is wrong, fifty times as fast, and the first says what.
+"""The form of a policy: violations of `policies/schema.json`, in sentences. The only file that imports jsonschema here,
+and jsonschema_rs: the second checks whether anything is wrong, fifty times as fast, and the first finds what is.
 
-`errorMessage` in the schema (which editors show too) is the sentence's end where the keyword that failed says nothing
-to an operator.
-"""
+`errorMessage` in the schema (which editors show too) is the end of the sentence if the name of the failed keyword would
+not help an operator."""
 
 import json
 from collections.abc import Iterator
@@ -25,11 +24,11 @@ KINDS = {"object": "a mapping", "array": "a list", "string": "text", "number": "
 KINDS |= {"boolean": "true or false"}
 
 Finding = tuple[Path, bool, str, str]
-"""Where, whether the key rather than the value is meant, what, and what to write instead."""
+"""The place, whether the key rather than the value is meant, the error, and a suggestion."""
 
 
 def violations(document: Document, file: str) -> list[PolicyError]:
-    """Whatever the schema does not allow, up to MAX_ERRORS."""
+    """Return all that the schema does not allow, up to MAX_ERRORS."""
     if _right().is_valid(document.data):
         return []
     found = (finding for error in _validator().iter_errors(document.data) for finding in _explain(error))
@@ -42,7 +41,7 @@ def violations(document: Document, file: str) -> list[PolicyError]:
 
 @cache
 def schema() -> dict[str, Any]:
-    """`policies/schema.json`."""
+    """Return `policies/schema.json`."""
     return cast(dict[str, Any], json.loads(SCHEMA.read_text()))
 
 
@@ -58,13 +57,14 @@ def _validator() -> Any:
 
 
 def _unique(_validator: object, wanted: bool, items: object, _schema: object) -> Iterator[ValidationError]:
-    """As the standard says, in time that grows with the list: the library's compares all with all where types mix."""
+    """Check `uniqueItems` as the standard defines it, in linear time: the library compares all with all if types
+    mix."""
     if wanted and isinstance(items, list) and next(_repeated((), items), None):
         yield ValidationError("items are not unique")
 
 
 def _explain(error: ValidationError) -> Iterator[Finding]:
-    """One JSON Schema error as places and sentences. `validator` is the keyword that failed."""
+    """Yield one JSON Schema error as places and sentences. `validator` is the keyword that failed."""
     path: Path = tuple(error.absolute_path)
     value: Any = error.instance
     wanted, own = cast(Any, error.validator_value), cast(Any, error.schema)
@@ -88,7 +88,7 @@ def _explain(error: ValidationError) -> Iterator[Finding]:
         case "uniqueItems":
             yield from _repeated(path, value)
         case "anyOf" if {each["required"][0] for each in wanted} & _meant(own, value):
-            pass  # the unknown key says it
+            pass  # the error about the unknown key says it
         case "anyOf":
             yield (*path, wanted[0]["required"][0]), True, f"{name} {said}", ""
         case "oneOf":
@@ -119,19 +119,19 @@ def _explain(error: ValidationError) -> Iterator[Finding]:
 
 
 def _meant(own: dict[str, Any], value: dict[str, object]) -> set[str]:
-    """Keys that others look as if they were to be: whoever misspelt one does not lack it."""
+    """Return the known keys that unknown ones probably stand for: a misspelt key is not reported as missing too."""
     known = own.get("properties", {})
     return {closest(key, known)[1] for key in value if key not in known}
 
 
 def _named(error: ValidationError) -> bool:
-    """Whether it is about something that stands under a name the operator chose."""
+    """Return whether the error is about a value under a name that the operator chose."""
     keywords = [part for part in error.absolute_schema_path if part != "$ref"]
     return len(keywords) > 1 and keywords[-2] == "additionalProperties" and error.validator_value == "object"
 
 
 def _kind(wanted: str | list[str], own: dict[str, Any], value: object) -> str:
-    """What should stand there, what does, and what the reason may be."""
+    """Return the expected type, the found value, and a hint at the reason."""
     kinds = [wanted] if isinstance(wanted, str) else wanted
     must = own.get("errorMessage", "")
     if not must.startswith("must"):

@@ -1,5 +1,5 @@
-"""What is wrong with text that is not YAML, in an operator's words. The parser says what it did not find; people want
-to know what they did: a tab, a wrong indent, a value that needs quotes, a bracket that is not closed."""
+"""Explanations of YAML syntax errors in an operator's words. The parser reports what it did not find; users want to
+know their mistake: a tab, a wrong indent, a value that needs quotes, a bracket that is not closed."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ class Mark(NamedTuple):
 
 
 def explain(text: str, problem: str, context: str, at: Mark, began: Mark) -> tuple[Mark, str]:
-    """Where and what. `problem` and `context` are libyaml's own words, `at` where it stopped and `began` where what it
-    was reading began."""
+    """Return the place and the explanation. `problem` and `context` are libyaml's own words, `at` is where it stopped
+    and `began` the start of the part that it was reading."""
     lines = text.split("\n")
     line = lines[at.line - 1] if at.line <= len(lines) else ""
     before, character = line[: at.column - 1], line[at.column - 1 : at.column]

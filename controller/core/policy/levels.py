@@ -1,4 +1,4 @@
-"""Where a key belongs that stands where it does not: most unknown keys are a typo, or indented wrongly."""
+"""The right level of a misplaced key: most unknown keys are a typo, or indented wrongly."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,8 @@ from controller.core.words import closest
 
 
 def belongs(schema: dict[str, Any], key: str, known: list[str]) -> tuple[str, str]:
-    """The end of a sentence about an unknown key, and the key that probably was meant. `known` are those allowed where
-    it stands."""
+    """Return the end of a sentence about an unknown key, and the key that was probably meant. `known` are the allowed
+    keys at its place."""
     hint, suggestion = closest(key, known)
     if suggestion:
         return hint, suggestion
@@ -18,7 +18,7 @@ def belongs(schema: dict[str, Any], key: str, known: list[str]) -> tuple[str, st
 
 
 def places_of(schema: dict[str, Any], key: str) -> list[str]:
-    """Where a key may stand, such as `vcps.NAME`."""
+    """Return the levels at which a key is allowed, such as `vcps.NAME`."""
     return [".".join(path) or "the top of the file" for path, known in _keys(schema, schema, ()) if known == key]
 
 

@@ -1,9 +1,8 @@
-"""A whole policy, as decisions read it: every section, with what holds where the policy is silent.
+"""A whole policy, as decisions read it: every section, with its defaults.
 
 Immutable, and free of I/O and of the YAML it came from. Lengths are in metres, times in the unit their name says,
 speeds in metres per second, rates in kbit/s. A name in here need not exist in the region: a policy may be written
-before it.
-"""
+before it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,14 +13,14 @@ from controller.wire.flavours import Flavour
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
 Selector = Mapping[str, frozenset[str]]
-"""Label → the values that match. All labels have to match; one that is empty matches whatever has the label at all."""
+"""Label → the values that match. All labels have to match; a label without values matches any value."""
 
 
 @dataclass(frozen=True)
 class LanPlan:
     """One LAN's part of the address plan. `reservations` maps a device to its MD's address (the VM's is the one above),
-    `exclusions` are first and last address of what is not given out, whole pairs. `bind_sources` and `hosts` None: as
-    Addresses has it."""
+    `exclusions` are the first and last address of ranges that are not assigned, whole pairs. `bind_sources` and `hosts`
+    None: as in Addresses."""
 
     lease_seconds: int | None = None
     reservations: Mapping[str, str] = field(default_factory=dict)
@@ -33,8 +32,8 @@ class LanPlan:
 @dataclass(frozen=True)
 class Addresses:
     """The address plan (Teka, section III) by endpoint; `lease_seconds` None leaves each endpoint its own.
-    `bind_sources`: whether a LAN's devices may use their own addresses only; None: so it is. `hosts`: what hosts are
-    told beside their address, where their LAN has nothing of its own."""
+    `bind_sources`: whether a LAN's devices may use only their own addresses; None means yes. `hosts`: the settings that
+    hosts receive with their address, if their LAN has no own ones."""
 
     lease_seconds: int | None = None
     lans: Mapping[str, LanPlan] = field(default_factory=dict)
@@ -42,19 +41,19 @@ class Addresses:
     hosts: HostSettings = NO_SETTINGS
 
     def bound(self, endpoint: str) -> bool:
-        """Whether at that LAN's access ports an address is its holder's alone."""
+        """Return whether only its holder may use an address at that LAN's access ports."""
         said = self.lans[endpoint].bind_sources if endpoint in self.lans else None
         return next((each for each in (said, self.bind_sources) if each is not None), True)
 
     def told(self, endpoint: str) -> HostSettings:
-        """What the hosts of that LAN are told beside their address."""
+        """Return the settings that hosts of that LAN receive with their address."""
         own = self.lans[endpoint].hosts if endpoint in self.lans else None
         return self.hosts if own is None else own
 
 
 @dataclass(frozen=True)
 class Site:
-    """What one cloudlet has other than the rest; None where it has not."""
+    """The settings in which one cloudlet differs; None for the common value."""
 
     coverage_m: float | None = None
     rto_seconds: float | None = None
@@ -64,8 +63,9 @@ class Site:
 
 @dataclass(frozen=True)
 class Proximity:
-    """When two cloudlets are near (Teka, "Adding a cloudlet to a VPN"): at most coverage + (RTO - RTT/2 - T_IP) * V
-    apart. `rto_seconds` is how long TCP goes on trying, `address_seconds` T_IP, the time to get an address."""
+    """The definition of near (Teka, "Adding a cloudlet to a VPN"): two cloudlets at most coverage + (RTO - RTT/2 -
+    T_IP) * V apart. `rto_seconds` is how long TCP goes on trying, `address_seconds` T_IP, the time to get an
+    address."""
 
     coverage_m: float = 100.0
     rto_seconds: float = 780.0
@@ -76,8 +76,9 @@ class Proximity:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Who is a possible neighbour: RTT (median) below `rtt_ms` and loss (0..1) at most `max_loss`; one that is stays
-    one up to `keep_rtt_ms`. Not heard of for `stale_intervals` intervals of `probe_seconds`: stale."""
+    """The definition of a possible neighbour: RTT (median) below `rtt_ms` and loss (0..1) at most `max_loss`; a
+    possible one stays possible up to `keep_rtt_ms`. Without a report for `stale_intervals` intervals of `probe_seconds`
+    it is stale."""
 
     probe_seconds: float = 60.0
     echoes: int = 5
@@ -90,8 +91,8 @@ class Neighbours:
 @dataclass(frozen=True)
 class PolicyVcp:
     """A pool, or with `automatic` a family of pools that proximity makes. Members are those named, in the order of the
-    file, and those on cloudlets that `select` matches (None: nobody). `automatic`: those that `select` matches (None:
-    everybody of the flavour) are placed by distance, where no RTT above `max_rtt_ms` forbids it."""
+    file, and those on cloudlets that `select` matches (None: no others). `automatic`: those that `select` matches
+    (None: all of the flavour) are placed by distance, if no RTT above `max_rtt_ms` forbids it."""
 
     name: str
     flavour: Flavour = Flavour.VPLS
@@ -103,7 +104,7 @@ class PolicyVcp:
 
 
 class Action(StrEnum):
-    """What becomes of traffic that a rule matches (RFC 8955, section 7)."""
+    """The treatment of traffic that a rule matches (RFC 8955, section 7)."""
 
     ACCEPT = "accept"
     DROP = "drop"
@@ -113,8 +114,9 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class AccessRule:
-    """Between members of one pool, in one direction. Empty `sources`, `destinations`, `protocols` or `ports` match all.
-    `ports` are first and last destination port. The first rule that matches decides; none: accepted."""
+    """A rule between members of one pool, in one direction. Empty `sources`, `destinations`, `protocols` or `ports`
+    match all. `ports` are first and last destination port. The first rule that matches decides; if none does, traffic
+    is accepted."""
 
     name: str
     action: Action
@@ -128,13 +130,13 @@ class AccessRule:
 
 @dataclass(frozen=True)
 class Migration:
-    """When a VM follows its device (Teka, section V): predicted RTT during the move below `rtt_ms` it does, above
-    `max_rtt_ms` it does not; between, if the move is predicted to take less than `initiation_seconds`, the time that a
-    new VM takes to be of service. So many moves at a time use a link (from one cloudlet to another) and a cloudlet;
-    `downtime_ms` is the pause they aim at, `compression` and `post_copy` what the hypervisor may do for it, and
-    `linger_seconds` how long an old address lives on at most, while connections hang on it. A device is taken to be
-    elsewhere once it has been there for `settle_seconds`. `cpu` is what VMs get that do not say otherwise
-    (`core.cpu_choice`)."""
+    """The conditions under which a VM follows its device (Teka, section V). If the predicted RTT during the move is
+    below `rtt_ms`, it moves; above `max_rtt_ms`, it does not; between, it moves if the move is predicted to take less
+    than `initiation_seconds`, the time until a new VM serves. `moves_per_link` (from one cloudlet to another) and
+    `moves_per_cloudlet` limit simultaneous moves; `downtime_ms` is the target for their pause, `compression` and
+    `post_copy` are methods that the hypervisor may use, and `linger_seconds` is the longest time that an old address
+    stays while connections use it. A device is taken to be elsewhere once it has been there for `settle_seconds`. `cpu`
+    is the CPU of VMs without a choice of their own (`controller.core.cpu_choice`)."""
 
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
@@ -151,8 +153,8 @@ class Migration:
 
 @dataclass(frozen=True)
 class Tenant:
-    """Where a tenant's endpoints may be: at `cloudlets` or those that `select` matches (both None: at any), in `vcps`
-    (None: in any). `consent`: each is held back until the tenant has consented to it."""
+    """The places of a tenant's endpoints: at `cloudlets` or those that `select` matches (both None: at any), in `vcps`
+    (None: in any). `consent`: each endpoint is held back until the tenant has consented to it."""
 
     name: str
     cloudlets: frozenset[str] | None = None
@@ -163,7 +165,7 @@ class Tenant:
 
 @dataclass(frozen=True)
 class Rules:
-    """A policy without its text. A section that a policy leaves out is as it is here."""
+    """A policy without its text. A section that a policy leaves out has the defaults here."""
 
     addresses: Addresses = Addresses()
     proximity: Proximity = Proximity()

@@ -1,4 +1,4 @@
-"""From text to a policy: the document, its form, its sections, and what is wrong with them together."""
+"""The conversion of text to a policy: the document, its form, its sections, and the errors between them."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -26,8 +26,8 @@ NEED = {"access": "vcps", "tenants": "vcps", "tests": "addresses"}
 
 
 def parse(text: str, filename: str) -> Policy:
-    """The policy in `text`; `filename` is for messages only. Raises PolicyInvalid with every error: those of form, and
-    of sections whose form is right, what does not go together."""
+    """Return the policy in `text`; `filename` is for messages only. Raises PolicyInvalid with every error: those of
+    form, and for sections with the right form, contradictions in the content."""
     document = read(text, filename)
     wrong = violations(document, filename)
     if len(wrong) >= MAX_ERRORS:

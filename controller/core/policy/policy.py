@@ -1,4 +1,4 @@
-"""A policy with its text's places, so that whatever is wrong with it later can still be shown where it stands."""
+"""A policy with the places in its text, so that later errors can still be shown at their place."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +12,8 @@ _NO_DOCUMENT = Document({}, {(): (1, 1)}, {})
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy that is right in itself; whether the names exist in the region is for `plan` to say. `warnings` are what
-    is allowed and probably not meant."""
+    """A policy without errors in itself; `controller.core.policies` checks that the names exist in the region.
+    `warnings` are about things that are allowed and probably not meant."""
 
     file: str
     rules: Rules
@@ -26,13 +26,13 @@ class Policy:
         return tuple(self.rules.vcps[name] for name in sorted(self.rules.vcps))
 
     def error(self, path: Path, message: str, suggestion: str = "") -> PolicyError:
-        """An error about what stands at `path`. What has keys of its own stands where its name does."""
+        """Return an error about the value at `path`. A mapping or list is shown at the place of its name."""
         named = path in self.document.keys and isinstance(self.at(path), dict | list)
         place = self.document.place_of_key(path) if named else self.document.place(path)
         return PolicyError(self.file, *place, field_name(path), message, suggestion)
 
     def order(self, section: str, upper: str, upper_value: float, lower: str, lower_value: float) -> PolicyError:
-        """An error about two thresholds, at whichever of them is written."""
+        """Return an error about two thresholds, at the place of one that is written."""
         written = {key: self.has((section, key)) for key in (upper, lower)}
         said = {key: "" if written[key] else ", the default" for key in (upper, lower)}
         return self.error(
@@ -42,11 +42,11 @@ class Policy:
         )
 
     def has(self, path: Path) -> bool:
-        """Whether the text says anything at `path`."""
+        """Return whether the text has a value at `path`."""
         return path in self.document.values
 
     def at(self, path: Path) -> Any:
-        """The plain data at `path`."""
+        """Return the plain data at `path`."""
         data: Any = self.document.data
         for part in path:
             data = data[part]

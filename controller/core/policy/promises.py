@@ -1,4 +1,4 @@
-"""What a policy's `tests` promise, by kind. None in what has to come out: it does not matter."""
+"""The `tests` of a policy, by kind. An expected value that is None is not checked."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -24,7 +24,7 @@ class PathTest:
 
 @dataclass(frozen=True)
 class AddressTest:
-    """The plan's answer for `device` (what is reserved for it) or, without one, for the pair of `md`."""
+    """The plan's answer for `device` (its reservation) or, without one, for the pair of `md`."""
 
     name: str
     lan: str
@@ -41,8 +41,8 @@ class AddressTest:
 
 @dataclass(frozen=True)
 class NeighbourTest:
-    """What two cloudlets are to each other, given where they are or what was measured between them. What is None the
-    region has to say; beside an `rtt_ms` that is given, no loss, a report of just now, and no neighbour before."""
+    """The relation of two cloudlets, by their positions or by measurements between them. The region supplies values
+    that are None; but if `rtt_ms` is given, the defaults are no loss, a report of just now, and no neighbour before."""
 
     name: str
     expect: Neighbourhood
@@ -58,8 +58,8 @@ class NeighbourTest:
 
     @property
     def asks(self) -> bool:
-        """Whether it is about what the region has measured between the two: then neither an RTT is given nor, where
-        `not` may be by distance, how far apart they are."""
+        """Whether the test needs the region's measurements between the two: it gives no RTT, and does not ask for
+        `near`, nor for `not` with a distance or a position."""
         named = self.source is not None and self.destination is not None
         placed = self.distance_m is not None or self.source_at is not None or self.destination_at is not None
         return named and self.rtt_ms is None and self.expect != "near" and not (self.expect == "not" and placed)
@@ -67,8 +67,8 @@ class NeighbourTest:
 
 @dataclass(frozen=True)
 class MoveProfile:
-    """A VM and the link that it moves over: megabytes (a million bytes) of memory in use, written anew a second, and of
-    disk that is not there yet; Mbit/s that the link carries."""
+    """A VM and the link that it moves over: megabytes (a million bytes) of memory in use, of memory written a second,
+    and of disk that is not there yet; the link's bandwidth in Mbit/s."""
 
     memory_mb: float
     dirty_mb_per_second: float = 1.0
@@ -78,8 +78,8 @@ class MoveProfile:
 
 @dataclass(frozen=True)
 class MoveTest:
-    """What becomes of a VM whose device was seen elsewhere. Predictions that are None nobody can make. With a `profile`
-    `rtt_ms` is the round trip before the move, and the predictions are the model's."""
+    """The decision on a VM whose device was seen elsewhere. A prediction that is None is taken as impossible. With a
+    `profile` `rtt_ms` is the round trip before the move, and the predictions are the model's."""
 
     name: str
     expect: Decision

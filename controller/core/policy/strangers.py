@@ -1,5 +1,5 @@
-"""Names that a policy uses and the region does not have. A policy may be written before what it names is there, so
-these are warnings; members of pools are another matter, and for whoever plans them to judge."""
+"""Names that a policy uses and the region does not have. A policy may be written before the things that it names exist,
+so these are warnings. The members of pools are not checked here, but when the policy is applied."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -10,11 +10,11 @@ from controller.core.policy.policy import Policy
 from controller.core.words import closest
 
 SUGGESTIONS = 10
-"""Unknown names beyond this many get no suggestion: looking for one takes time, and a region may have thousands."""
+"""Unknown names beyond this many get no suggestion: a search takes time, and a region may have thousands."""
 
 
 def strangers(policy: Policy, endpoints: Collection[str], cloudlets: Collection[str]) -> Iterator[PolicyError]:
-    """A warning for each, the first MAX_ERRORS of them."""
+    """Yield a warning for each unknown name, up to MAX_ERRORS."""
     known = {"endpoint": endpoints, "cloudlet": cloudlets}
     unknown = ((path, noun, name) for path, noun, name in _named(policy) if name not in known[noun])
     for i, (path, noun, name) in enumerate(islice(unknown, MAX_ERRORS)):

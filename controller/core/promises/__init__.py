@@ -1,9 +1,7 @@
-"""What a policy's `tests` promise, held against a region: usually the one that the policy would make. Pure.
+"""The check of a policy's `tests` against a region: usually the one that would follow from the policy. Pure.
 
-Without a region (`alone`) a test is run as far as the policy's own words and the facts in the test go, and skipped
-where they do not: who is in a pool by label or by distance, how LANs are numbered and where cloudlets are, only the
-inventory knows.
-"""
+Without a region (`alone`) a test is run as far as the policy and the facts in the test allow, and skipped otherwise:
+only the inventory knows who is in a pool by label or by distance, how LANs are numbered and where cloudlets are."""
 
 from controller.core.promises.neighbours import pairs
 from controller.core.promises.region import Measured, Region, alone

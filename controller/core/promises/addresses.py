@@ -1,4 +1,4 @@
-"""`address`: what the plan gives a device, or makes of an address."""
+"""`address`: the address that the plan gives a device, or the role of an address in the plan."""
 
 from ipaddress import IPv4Address, IPv6Address
 
@@ -11,7 +11,7 @@ _NO_LAN = LanPlan()
 
 
 def prove(test: AddressTest, region: Region) -> Finding:
-    """Everything that the test says has to come out, and all that is wrong at once."""
+    """Check every expectation of the test, and report all errors at once."""
     if test.prefix is None:
         region.must_have("endpoint", test.lan, region.intent.endpoints, ("address", "lan"))
     plan, plan6 = _plans(test, region)
@@ -44,7 +44,7 @@ def prove(test: AddressTest, region: Region) -> Finding:
 
 
 def _plans(test: AddressTest, region: Region) -> tuple[AddressPlan | None, AddressPlan | None]:
-    """The LAN's arithmetic in both families; None where it is not known."""
+    """Return the LAN's arithmetic in both families; None where it is not known."""
     known = region.intent.endpoints.get(test.lan) if test.prefix is None else None
     prefix, prefix6 = (known.prefix, known.prefix6) if known else (test.prefix, None)
     prefix6 = test.prefix6 or prefix6
@@ -61,7 +61,7 @@ def _plans(test: AddressTest, region: Region) -> tuple[AddressPlan | None, Addre
 def _pair6(
     test: AddressTest, plan: AddressPlan | None, plan6: AddressPlan | None, md: IPv4Address
 ) -> tuple[Address | str, Address | str]:
-    """The same pair in IPv6."""
+    """Return the same pair in IPv6."""
     if plan is None or (plan6 is None and test.prefix is not None):
         raise Unknown(f"the prefixes of {test.lan} only the inventory knows: give them as 'prefix' and 'prefix6'")
     return ("none", "none") if plan6 is None else plan6.pair(plan.index_of(md))

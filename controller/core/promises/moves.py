@@ -1,4 +1,4 @@
-"""Tests of decisions on moves: everything that they need is in the test and in the policy."""
+"""Tests of decisions on moves: all that they need is in the test and in the policy."""
 
 from controller.core.follow_policy import Prospect, Relation, decide
 from controller.core.policy.model import Migration
@@ -10,7 +10,7 @@ MEGA = 1e6
 
 
 def prove(test: MoveTest, region: Region) -> Finding:
-    """The decision, and why; first of all what the model makes of a profile."""
+    """Check the decision. The reasons begin with the model's forecast, if the test has a profile."""
     policy = region.intent.policy.migration
     rtt, seconds, why = test.rtt_ms, test.migration_seconds, tuple[str, ...]()
     if test.profile is not None and rtt is not None:
@@ -22,7 +22,8 @@ def prove(test: MoveTest, region: Region) -> Finding:
 
 
 def _forecast(policy: Migration, profile: MoveProfile, rtt_ms: float) -> Forecast:
-    """As for a VM of which all that is known: what is not in the profile is as `estimates` assumes it."""
+    """Return the forecast for a VM of which all is known: a value that the profile lacks is as `estimates` assumes
+    it."""
     load = Load(
         profile.memory_mb * MEGA,
         profile.dirty_mb_per_second * MEGA,

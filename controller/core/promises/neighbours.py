@@ -1,4 +1,4 @@
-"""`neighbour`: what two cloudlets are to each other, by distance or by what was measured."""
+"""`neighbour`: the relation of two cloudlets, by distance or by measurements."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ from controller.core.proximity.reach import limit
 
 @dataclass(frozen=True)
 class Facts:
-    """What was measured. `rtt_ms` None: nothing came back; `loss` from 0 to 1; it holds for `holds_seconds`."""
+    """Measured values. `rtt_ms` None: no echo came back; `loss` from 0 to 1; the values are valid for
+    `holds_seconds`."""
 
     rtt_ms: float | None
     loss: float
@@ -24,7 +25,8 @@ class Facts:
 
 
 def pairs(tests: Iterable[PolicyTest]) -> set[Pair]:
-    """Whose word on whom the tests want to hear of the region."""
+    """Return the pairs whose measurements the tests need from the region: the measuring cloudlet, and the measured
+    one."""
     return {
         pair
         for test in tests
@@ -34,7 +36,8 @@ def pairs(tests: Iterable[PolicyTest]) -> set[Pair]:
 
 
 def prove(test: NeighbourTest, region: Region) -> Finding:
-    """By what was measured, where that is given or known and `near` is not the question; else by distance."""
+    """Check the relation: by measurements, if they are given or known and the test does not ask for `near`; otherwise
+    by distance."""
     cloudlets = region.intent.cloudlets
     for key, name, at in (("from", test.source, test.source_at), ("to", test.destination, test.destination_at)):
         if name is not None and at is None and test.distance_m is None and test.rtt_ms is None:
@@ -49,8 +52,8 @@ def prove(test: NeighbourTest, region: Region) -> Finding:
 
 
 def _facts(test: NeighbourTest, region: Region) -> Facts | None:
-    """As the test gives them; what it does not give, as the region knows it: `from`'s word, if it has measured, with
-    the longer RTT and the greater loss where the other side's is fresh, too."""
+    """Return the values of the test, completed by those of the region: the measurements of `from`, if it has any, with
+    the longer RTT and the greater loss if the other side's are fresh, too. None if there are none."""
     holds = lifetime(region.intent.policy.neighbours).total_seconds()
     if test.rtt_ms is not None:
         before = test.possible_before or False
@@ -76,7 +79,7 @@ def _facts(test: NeighbourTest, region: Region) -> Facts | None:
 
 
 def _measured(facts: Facts, rules: Rules) -> tuple[str, str]:
-    """What was measured, as `rules` judge it; `loss` is smoothed already."""
+    """Return the relation by measurements, as `rules` judge them, and the reason; `loss` is smoothed already."""
     policy = rules.neighbours
     if facts.age_seconds > facts.holds_seconds:
         return "stale", f"not heard of for {facts.age_seconds:.6g} s, and a report holds for {facts.holds_seconds:g} s"

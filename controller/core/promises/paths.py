@@ -8,7 +8,7 @@ from controller.core.promises.region import Absent, Finding, Region, Unknown
 
 
 def prove(test: PathTest, region: Region) -> Finding:
-    """Every source to every other destination; the first that breaks the promise is told."""
+    """Check every source to every other destination; report the first pair that breaks the promise."""
     kind = "reachable" if test.reachable else "isolated"
     for key, names in (("from", test.sources), ("to", test.destinations)):
         for i, name in enumerate(names):
@@ -28,7 +28,7 @@ def prove(test: PathTest, region: Region) -> Finding:
 
 
 def _told(intent: Intent, test: PathTest) -> None:
-    """Whether the policy's own words are enough."""
+    """Raise Unknown if the policy alone is not enough."""
     for vcp in intent.policy.vcps.values():
         if vcp.automatic or vcp.select is not None:
             raise Unknown(f"who is in {vcp.name} only the inventory knows")

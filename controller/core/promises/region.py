@@ -1,4 +1,4 @@
-"""What tests are held against, and how what was found is told."""
+"""The region that tests are checked against, and the form of their results."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from controller.core.policy.document import Path
 
 @dataclass(frozen=True)
 class Measured:
-    """The last word of cloudlets on each other, looked at `at` that time. What no test asks about need not be there."""
+    """The latest measurements of cloudlets about each other, read at the time `at`. Pairs that no test asks about may
+    be missing."""
 
     at: datetime
     words: Mapping[Pair, Current]
@@ -23,20 +24,20 @@ _NOTHING = Measured(datetime.min.replace(tzinfo=UTC), {})
 
 @dataclass(frozen=True)
 class Region:
-    """`known` False: no inventory, just the policy's words."""
+    """The region under test. `known` False: there is no inventory, only the policy."""
 
     intent: Intent
     measured: Measured = _NOTHING
     known: bool = True
 
     def must_have(self, noun: str, name: str, known: Collection[str], path: Path) -> None:
-        """Raises Absent where the region is known and has no such thing."""
+        """Raise Absent if the region is known and does not have the thing."""
         if self.known and name not in known:
             raise Absent(path, f"there is no {noun} '{name}'", name, known)
 
 
 def alone(rules: Rules) -> Region:
-    """What the policy says by itself: pools with the members that it names."""
+    """Return the region that follows from the policy alone: pools with the members that it names."""
     pools = {
         name: Vcp(name, vcp.flavour, members=frozenset(vcp.members))
         for name, vcp in rules.vcps.items()
@@ -47,7 +48,7 @@ def alone(rules: Rules) -> Region:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out of a test, and why."""
+    """The result of a test, and its reasons."""
 
     passed: bool
     expected: str
@@ -60,7 +61,8 @@ class Unknown(Exception):  # noqa: N818 - an answer, not a failure
 
 
 class Absent(Exception):  # noqa: N818 - an answer, not a failure
-    """The test names what does not exist: `word`, which is none of those `known`. `path` is below the test's own."""
+    """The test names a thing that does not exist: `word`, which is none of those `known`. `path` is below the test's
+    own."""
 
     def __init__(self, path: Path, message: str, word: str = "", known: Collection[str] = ()) -> None:
         super().__init__(message)

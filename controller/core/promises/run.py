@@ -1,4 +1,4 @@
-"""All tests of a policy, one after the other; none of them keeps another from being run."""
+"""The run of all tests of a policy, one after the other; each runs whatever the result of the others."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ from controller.core.words import closest
 
 
 class Outcome(StrEnum):
-    """`wrong`: the test names what does not exist, or asks what has no answer. `skipped`: only a region can tell."""
+    """`wrong`: the test names a thing that does not exist, or has no answer. `skipped`: only a region can tell."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -23,7 +23,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """One test. `said` is what came out, as a sentence at its place in the file."""
+    """The result of one test. `said` is the result as a sentence at its place in the file."""
 
     name: str
     outcome: Outcome
@@ -39,8 +39,8 @@ class Result:
 
 
 def run(policy: Policy, region: Region) -> tuple[Result, ...]:
-    """A result for each test, in the order of the file. The region's intent is under `policy`: what is held against it
-    is what would be, not what is."""
+    """Return a result for each test, in the order of the file. The region's intent is already under `policy`: tests
+    check the future state, not the present one."""
     results: list[Result] = []
     wrong = 0
     for i, test in enumerate(policy.rules.tests):

@@ -1,6 +1,5 @@
-"""Automatic membership (Teka, "Adding a cloudlet to a VPN"): who is near whom, which pools that makes, and what is left
-of a pool when somebody goes. Pure.
+"""Automatic membership (Teka, "Adding a cloudlet to a VPN"): the cloudlets that are near each other, the pools that
+follow, and the parts of a pool after a member leaves. Pure.
 
-`geodesic` measures, `reach` says how far is near, `grid` finds who is close among very many, `nearness` puts them
-together by the rule of a family of pools, `placing` adds an endpoint, `splitting` takes one away.
-"""
+`geodesic` measures, `reach` defines how far is near, `grid` finds close cloudlets among very many, `nearness` combines
+them by the rule of a family of pools, `placing` adds an endpoint, `splitting` takes one away."""

@@ -1,8 +1,7 @@
-"""Which cloudlets are close to a place, without looking at all of them.
+"""The search for cloudlets close to a place, without looking at all of them.
 
 The earth is cut into rows of a hundredth of a degree of latitude (1.1 km) and each row into cells about as wide, fewer
-towards the poles. The cells know nothing of policy: another coverage asks for more of them, and makes none anew.
-"""
+towards the poles. The cells do not depend on the policy: another coverage reads more of them, and rebuilds none."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import asin, ceil, cos, degrees, floor, radians, sin
@@ -11,7 +10,7 @@ from controller.core.persistent_map import PersistentMap
 from controller.core.proximity.geodesic import LEAST_RADIUS, Position
 
 ROWS = 18_000
-"""From the south pole to the north pole."""
+"""The number of rows from the south pole to the north pole."""
 
 Cell = tuple[int, int]
 
@@ -19,13 +18,13 @@ _EMPTY: Mapping[str, Position] = {}
 
 
 class Grid:
-    """Names by place. Never changed in place: `but` gives another one."""
+    """Names by place. Never changed in place: `but` returns another one."""
 
     def __init__(self, cells: PersistentMap[Cell, Mapping[str, Position]] | None = None) -> None:
         self._cells: PersistentMap[Cell, Mapping[str, Position]] = PersistentMap() if cells is None else cells
 
     def but(self, moves: Iterable[tuple[str, Position | None, Position | None]]) -> "Grid":
-        """After moves: a name, the place where it was and the one where it is, None for nowhere."""
+        """Return the grid after moves: a name, its place before and its place after, None for nowhere."""
         found: dict[Cell, dict[str, Position]] = {}
         for name, before, after in moves:
             if before == after:
@@ -38,7 +37,7 @@ class Grid:
         return Grid(self._cells.updated(left, found.keys() - left.keys())) if found else self
 
     def around(self, place: Position, metres: float) -> Iterator[tuple[str, Position]]:
-        """Everybody within `metres` of a place, and some who are a little farther: the caller measures."""
+        """Yield all names within `metres` of a place, and some that are a little farther: the caller measures."""
         for cell in self._around(place, metres):
             yield from self._cells.get(cell, _EMPTY).items()
 
@@ -66,7 +65,8 @@ class Grid:
 
 
 def _across(latitude: float, away: float) -> float | None:
-    """How many degrees of longitude a circle of `away` radians stretches to either side; None if it holds a pole."""
+    """Return how many degrees of longitude a circle of `away` radians extends to either side; None if it holds a
+    pole."""
     ratio = sin(away) / cos(latitude)
     return degrees(asin(ratio)) * (1 + 1e-6) + 1e-9 if ratio < 1 else None
 
@@ -82,5 +82,5 @@ def _row(latitude: float) -> int:
 
 
 def _columns(row: int) -> int:
-    """Cells in a row: as wide as they are high, at the row's middle."""
+    """Return the number of cells in a row: as wide as they are high, at the row's middle."""
     return max(1, ceil(2 * ROWS * cos(radians((row + 0.5) * 180 / ROWS - 90))))

@@ -6,8 +6,8 @@ LONGEST = 63
 
 
 def next_name(intent: Intent, family: str) -> str:
-    """The name of the family's next pool, with the number after the greatest that any ever had: what somebody wrote
-    down about a pool that is gone is never about another one."""
+    """Return the name of the family's next pool, with the number after the greatest ever used: a note about a removed
+    pool never refers to another one."""
     number = intent.families.get(family, 0)
     while True:
         number += 1

@@ -1,4 +1,4 @@
-"""Which endpoints are near which, by policy: by distance, unless the round trip between them is too long."""
+"""The endpoints that are near each other, by policy: by distance, unless the round trip between them is too long."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from controller.core.proximity.geodesic import Position, angle, metres, within
 from controller.core.proximity.reach import limit, reach
 
 Medians = Mapping[str, Mapping[str, float]]
-"""Cloudlet → other cloudlet → median round trip in ms, as far as it is known and fresh. Either direction will do."""
+"""Cloudlet → other cloudlet → median round trip in ms, if it is known and fresh. Either direction is enough."""
 
 
 @dataclass(frozen=True)
 class Encounter:
-    """An endpoint that is near by distance. `rtt_ms` is None where nobody measured it. `limit` in metres."""
+    """An endpoint that is near by distance. `rtt_ms` is None if nobody measured it. `limit` in metres."""
 
     endpoint: str
     here: Position
@@ -25,17 +25,17 @@ class Encounter:
 
     @property
     def angle(self) -> float:
-        """How far away it is, roughly: radians on a sphere."""
+        """The approximate distance: radians on a sphere."""
         return angle(self.here, self.there)
 
     @property
     def metres(self) -> float:
-        """How far away it is."""
+        """The distance in metres."""
         return metres(self.here, self.there)
 
     @property
     def vetoed(self) -> bool:
-        """Whether the round trip forbids what the distance allows. One that is not known forbids nothing."""
+        """Whether the round trip forbids what the distance allows. An unknown one forbids nothing."""
         return self.rtt_ms is not None and self.max_rtt_ms is not None and self.rtt_ms > self.max_rtt_ms
 
 
@@ -48,17 +48,17 @@ class Nearness:
     medians: Medians = field(default_factory=dict)
 
     def __call__(self, endpoint: str) -> Iterator[str]:
-        """The endpoints that are near this one and not vetoed, in any pool or none."""
+        """Return the endpoints that are near this one and not vetoed, in any pool or none."""
         return (met.endpoint for met in self.encounters(endpoint) if not met.vetoed)
 
     def by_distance(self, endpoint: str) -> frozenset[str]:
-        """The endpoints that are near this one, however long the round trip: a pool that has come to be does not fall
+        """Return the endpoints that are near this one, however long the round trip: an existing pool does not fall
         apart because a line is slow for a while."""
         return frozenset(met.endpoint for met in self.encounters(endpoint))
 
     def encounters(self, endpoint: str) -> Iterator[Encounter]:
-        """The endpoints of the rule's flavour that are near this one by distance, in no order. Costs work in proportion
-        to those that are, not to the region."""
+        """Yield the endpoints of the rule's flavour that are near this one by distance, in no order. The cost is
+        proportional to the result, not to the region."""
         name = self.intent.endpoints[endpoint].cloudlet
         here = self.intent.cloudlets[name].place
         if here is None:

@@ -1,9 +1,8 @@
-"""Adding a cloudlet to a VPN (Teka), as a pure function with its reasons.
+"""Adding a cloudlet to a VPN (Teka), as a pure function that returns its reasons.
 
-Whoever is near a member of a pool of the family joins that pool; near members of several, each of them, and they stay
-apart; near none, it founds one. Nobody else's membership changes by that: to share a pool with a member's neighbour one
-has to be near a member oneself.
-"""
+An endpoint that is near a member of a pool of the family joins that pool. If it is near members of several, it joins
+each of them, and the pools stay apart; if it is near none, it founds one. The memberships of others do not change: an
+endpoint shares a pool with a member's neighbour only if it is near a member itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from controller.core.refusals import Refused
 
 @dataclass(frozen=True)
 class Answer:
-    """About one pool that has members nearby: `nearest` is the closest of those that decided, `why_not` says why the
-    endpoint is not to be in the pool all the same; None: it joins."""
+    """The answer about one pool that has members nearby: `nearest` is the closest of those that decided, `why_not` says
+    why the endpoint does not join the pool; None: it joins."""
 
     pool: str
     nearest: Encounter
@@ -28,8 +27,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where an endpoint goes: the intent after it, and an answer for every pool that it comes near to. `founds` names
-    the pool that it founds; `refused` says why it is in no pool, and then the intent is as it was."""
+    """The place of an endpoint: the intent after it, and an answer for every pool that it is near to. `founds` names
+    the pool that it founds; `refused` says why it is in no pool, and then the intent is unchanged."""
 
     endpoint: str
     family: str
@@ -45,8 +44,8 @@ class Placement:
 
 
 def place(intent: Intent, rule: PolicyVcp, endpoint: str, medians: Medians | None = None) -> Placement:
-    """Places an endpoint that is in no pool of the family yet. Whom the rule selects, and where a tenant may be, is for
-    the caller to know. Costs work in proportion to those who are near, and to the pools that it joins."""
+    """Place an endpoint that is in no pool of the family yet. The caller checks that the rule selects it, and that its
+    tenant may be there. The cost is proportional to the endpoints nearby, and to the pools that it joins."""
     if why := _unfit(intent, rule, endpoint):
         return Placement(endpoint, rule.name, intent, refused=why)
     answers = []
@@ -76,7 +75,7 @@ _VETOED = "every round trip to a member nearby is too long"
 
 
 def _candidates(intent: Intent, rule: PolicyVcp, endpoint: str, medians: Medians) -> list[tuple[str, list[Encounter]]]:
-    """The family's pools that have members nearby, with those; pools in the order of their numbers."""
+    """Return the family's pools that have members nearby, with those; pools in the order of their numbers."""
     found: dict[str, list[Encounter]] = {}
     for encounter in Nearness(intent, rule, medians).encounters(endpoint):
         for pool in pools(intent, rule, encounter.endpoint):
@@ -85,7 +84,7 @@ def _candidates(intent: Intent, rule: PolicyVcp, endpoint: str, medians: Medians
 
 
 def pools(intent: Intent, rule: PolicyVcp, endpoint: str) -> Iterator[str]:
-    """The pools of the family that an endpoint is in."""
+    """Yield the pools of the family that an endpoint is in."""
     return (name for name in intent.pools_of.get(endpoint, ()) if intent.vcps[name].family == rule.name)
 
 
@@ -105,7 +104,7 @@ def _unfit(intent: Intent, rule: PolicyVcp, endpoint: str) -> str | None:
 
 
 def explain(placement: Placement) -> list[str]:
-    """The reasons, one sentence a line, for people."""
+    """Return the reasons, one sentence a line, for users."""
     lines = []
     for answer in placement.answers:
         met = answer.nearest

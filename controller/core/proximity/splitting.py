@@ -1,4 +1,4 @@
-"""What is left of a pool when somebody goes: the parts that nearness still connects."""
+"""The parts of a pool, after a member leaves, that nearness still connects."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,8 +7,8 @@ Near = Callable[[str], Iterable[str]]
 
 
 def parts(members: frozenset[str], near: Near) -> list[frozenset[str]]:
-    """The connected parts of a pool, the greatest first, of equals the one with the first name: that one keeps the
-    pool's name, the others become pools of their own."""
+    """Return the connected parts of a pool, the greatest first, among equals the one with the first name. The first
+    part keeps the pool's name, the others become pools of their own."""
     left, found = set(members), []
     while left:
         part, edge = set[str](), [left.pop()]

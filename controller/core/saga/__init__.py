@@ -1,8 +1,8 @@
 """The saga of a move: a pure state machine (design, "From a sighting to a move").
 
-Events come in (what agents report, the time, an operator's wish), and out comes the saga that follows, which says what
-is ordered from whom now. Nothing is done here; whoever does it may die at any point and go on from what was kept.
-"""
+The input is an event (an agent's report, the time, an operator's wish), the output the next saga, which contains the
+present orders and their receivers. The saga does nothing itself; its executor may crash at any point and continue from
+the stored state."""
 
 from controller.core.saga.advance import advance, begin, deadline, revocable
 from controller.core.saga.events import Admitted, Cancel, Clock, Did, Event, Gone, Hurry, Note, Resumed, Said, Wandered

@@ -1,4 +1,4 @@
-"""How a saga takes in an event."""
+"""The transitions of a saga on events."""
 
 from dataclasses import replace
 from math import inf
@@ -12,16 +12,16 @@ from controller.core.saga.turn import Turn
 from controller.core.saga.undo import cleared, gone_back, once_more, undo, unwind, without
 
 PATIENCE = 5
-"""How often a cloudlet may fail to undo its part before it is not waited for."""
+"""The failures of a cloudlet to undo its part after which it is not waited for."""
 
 
 def begin(plan: Plan, now: float) -> Saga:
-    """A move that waits for its turn."""
+    """Return the saga of a move that waits to be admitted."""
     return Saga(plan, began=now, since=now)
 
 
 def deadline(saga: Saga) -> float | None:
-    """When the clock will matter next; None if it will not."""
+    """Return the next time at which the clock matters; None if there is none."""
     times = [late.at(saga, task) for task in saga.tasks]
     if saga.again_at is not None:
         times.append(saga.again_at)
@@ -30,7 +30,7 @@ def deadline(saga: Saga) -> float | None:
 
 
 def advance(saga: Saga, event: Event, now: float) -> tuple[Saga, tuple[Note, ...]]:
-    """The saga after the event, and what is to be written down. What concerns nothing that was asked for changes
+    """Return the saga after the event, and the notes to store. An event about nothing that was ordered changes
     nothing."""
     turn = Turn(saga, now)
     match event:
@@ -60,7 +60,7 @@ def advance(saga: Saga, event: Event, now: float) -> tuple[Saga, tuple[Note, ...
 
 
 def revocable(saga: Saga) -> bool:
-    """Whether the move can still be cancelled."""
+    """Return whether the move can still be cancelled."""
     if saga.phase is Phase.MOVING:
         return before(saga.step, Step.SWITCHOVER)
     return saga.phase is Phase.WAITING or (saga.phase is Phase.UNDOING and saga.ready)
@@ -89,7 +89,7 @@ def _said(turn: Turn, task: Task, event: Said) -> None:
 
 
 def _paid(turn: Turn, task: Task, event: Said) -> None:
-    """A cloudlet that owed something has brought it about, or not yet."""
+    """Take in the report of a cloudlet about a task that the move does not wait for."""
     if event.state == "done" and task.step is Step.ABORT and turn.saga.placed:
         _given_back(turn, task, event)
         return
@@ -108,7 +108,7 @@ def _paid(turn: Turn, task: Task, event: Said) -> None:
 
 
 def _given_back(turn: Turn, task: Task, event: Said) -> None:
-    """A destination of which nobody knew whether it runs the VM says that it does not."""
+    """Undo the move: a destination that might have run the VM reports that it does not."""
     turn.note(task.step, event.state, event.detail)
     turn.but(placed=False)
     undo(turn, event.detail)
@@ -166,7 +166,7 @@ def _wandered(turn: Turn, endpoint: str) -> None:
     plan = turn.saga.plan
     if endpoint == plan.destination.endpoint:
         return
-    if turn.saga.leaving:  # the next move is what it waits for
+    if turn.saga.leaving:  # the next move waits for the old address to go
         hurry(turn, f"the device was seen at {endpoint}")
     elif endpoint == plan.source.endpoint:
         return
@@ -177,7 +177,7 @@ def _wandered(turn: Turn, endpoint: str) -> None:
 
 
 def _gone(turn: Turn, side: Side) -> None:
-    """What nobody will do any more is not waited for."""
+    """Stop waiting for a cloudlet that was removed."""
     saga = turn.saga
     where = (saga.plan.source if side == "source" else saga.plan.destination).cloudlet
     why = f"{where} was removed from the region"

@@ -1,4 +1,4 @@
-"""What happens to a move, and what is to be written down of it."""
+"""The events of a move, and the notes that are stored of it."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -23,10 +23,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Did:
-    """The controller has done its own task `number`, or could not. What came of it: the `pool` that the destination
-    joined and the generation at which it `joined`; the `pair` reserved with its addresses `new` and `device_address` (a
-    `pair` of None was reserved before by somebody else, and stays so), and until when that and the old one are `held`.
-    """
+    """The controller has done its own task `number`, or could not. The results: the `pool` that the destination joined
+    and the generation at which it `joined`; the `pair` reserved with its addresses `new` and `device_address` (a `pair`
+    of None was reserved before by another request, and stays so), and the time until which that and the old one are
+    `held`."""
 
     number: int
     state: State
@@ -41,7 +41,7 @@ class Did:
 
 @dataclass(frozen=True)
 class Admitted:
-    """It is the move's turn."""
+    """The move is admitted: it may begin."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,19 @@ class Clock:
 
 @dataclass(frozen=True)
 class Resumed:
-    """Nobody looked after moves for a while: whoever seemed silent may not have been heard."""
+    """No controller drove the moves for a while: reports of a silent cloudlet may have been missed."""
 
 
 @dataclass(frozen=True)
 class Cancel:
-    """Somebody does not want the move any more."""
+    """A user cancels the move."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class Hurry:
-    """The old address is to linger no longer, whatever hangs on it."""
+    """The old address must not linger any longer, even if it is in use."""
 
     why: str
 
@@ -77,7 +77,7 @@ class Wandered:
 
 @dataclass(frozen=True)
 class Gone:
-    """A cloudlet was removed from the region: nobody will answer for it."""
+    """A cloudlet was removed from the region: it will not answer any more."""
 
     side: Side
 

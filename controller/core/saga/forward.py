@@ -1,4 +1,4 @@
-"""The way forward: what follows when a step is done, or cannot be."""
+"""The steps forward: what follows when a step is done or fails."""
 
 from controller.core.saga.events import Did, Said
 from controller.core.saga.state import Phase, Saga, Task
@@ -7,11 +7,11 @@ from controller.core.saga.turn import Turn
 from controller.core.saga.undo import once_more, own, undo
 
 LASTING = (Step.PREPARE, Step.DISK, Step.MEMORY)
-"""After these the count of failures goes on: what fails later begins again with the first of them."""
+"""After these steps the count of failures goes on: a later failure starts again with the first of them."""
 
 
 def done(turn: Turn, task: Task, event: Said | Did) -> None:
-    """A step is done."""
+    """Take in that a step is done."""
     figures = event.figures if isinstance(event, Said) else None
     turn.note(task.step, "done", event.detail, figures)
     turn.drop(task.side)
@@ -26,7 +26,7 @@ def done(turn: Turn, task: Task, event: Said | Did) -> None:
 
 
 def _take(turn: Turn, step: Step, event: Said) -> None:
-    """What a cloudlet has brought about."""
+    """Store the result of a cloudlet's step."""
     if step is Step.PREPARE:
         turn.but(target=event.target)
     elif step is Step.SWITCHOVER:
@@ -38,7 +38,7 @@ def _take(turn: Turn, step: Step, event: Said) -> None:
 
 
 def _keep(turn: Turn, step: Step, event: Did) -> None:
-    """What the controller has brought about."""
+    """Store the result of the controller's step."""
     if step is Step.CONNECT:
         turn.but(pool=event.pool, joined=event.joined)
     elif step is Step.RESERVE:
@@ -46,7 +46,7 @@ def _keep(turn: Turn, step: Step, event: Did) -> None:
 
 
 def go_on(turn: Turn, after: Step) -> None:
-    """To the next step that this move has, or to its end."""
+    """Enter the next step that this move has, or end the move."""
     for step in FORWARD[FORWARD.index(after) + 1 :]:
         if step is Step.NORMAL:
             wind_up(turn)
@@ -70,8 +70,8 @@ def _skipped(saga: Saga, step: Step) -> bool:
 
 
 def wind_up(turn: Turn) -> None:
-    """The VM is where it should be. An address that it did not get is kept for it no longer; and the place that it has
-    left leaves the pool that it had joined for its sake, unless it may yet come back."""
+    """End a move whose VM is in its final place. Release the reservation of an address that the VM did not get; let the
+    source leave the pool that it had joined for the VM's sake, unless the VM may yet come back."""
     saga = turn.saga
     if saga.pair is not None and not saga.swapped:
         own(turn, Step.RELEASE)
@@ -82,8 +82,7 @@ def wind_up(turn: Turn) -> None:
 
 
 def cleared_up(turn: Turn, task: Task, event: Did) -> None:
-    """The controller has cleared up, or could not. A pool that cannot be left now is not worth a move that never
-    ends."""
+    """Take in the end of a clean-up by the controller. If a pool cannot be left now, the move ends nevertheless."""
     if task.step is Step.RELEASE and event.state != "done":
         once_more(turn, task, event.detail)
         return
@@ -94,7 +93,7 @@ def cleared_up(turn: Turn, task: Task, event: Did) -> None:
 
 
 def failed(turn: Turn, task: Task, detail: str, *, final: bool) -> None:
-    """A step has failed; `final`: another try is no use."""
+    """Take in the failure of a step; `final`: another try is useless."""
     turn.note(task.step, "refused" if final else "failed", detail)
     why = f"{task.step} failed: {detail}" if detail else f"{task.step} failed"
     match task.step:
@@ -113,7 +112,7 @@ def failed(turn: Turn, task: Task, detail: str, *, final: bool) -> None:
 
 
 def stay_known(turn: Turn, step: Step, detail: str) -> None:
-    """The VM runs at the destination, and goes on living under its old address."""
+    """Let the VM run at the destination under its old address."""
     what = "device did not join" if step is Step.JOIN else "the old address could not be taken away"
     turn.drop("destination")
     turn.because(f"{what}; old address kept" + (f" ({detail})" if detail else ""))
@@ -122,7 +121,7 @@ def stay_known(turn: Turn, step: Step, detail: str) -> None:
 
 
 def hurry(turn: Turn, why: str) -> None:
-    """The old address goes now, whatever hangs on it: ordered once, and only while it lingers."""
+    """Remove the old address now, even if it is in use: ordered once, and only while it lingers."""
     if turn.saga.leaving and not turn.saga.hurried:
         turn.note(Step.LEAVE, "skipped", f"{turn.saga.plan.old} lingers no longer: {why}")
         turn.but(hurried=True)
@@ -130,7 +129,7 @@ def hurry(turn: Turn, why: str) -> None:
 
 
 def owe(turn: Turn) -> None:
-    """The source is to clear away what it has left whenever it can; the move does not wait for that."""
+    """Let the source clear away its remains whenever it can; the move does not wait for that."""
     turn.because(f"{turn.saga.plan.source.cloudlet} has still to clear away what is left of the machine")
     turn.ask("source", Step.DISCARD)
     turn.but(again_at=None)

@@ -1,4 +1,4 @@
-"""What becomes of a task about which nothing was heard for too long, or that takes too long."""
+"""The handling of tasks without a report for too long, or that take too long."""
 
 from math import inf
 
@@ -10,8 +10,8 @@ from controller.core.saga.undo import owing, undo
 
 
 def at(saga: Saga, task: Task) -> float:
-    """When a task is late. What a cloudlet owes is asked for again after a while if it failed, and else just waited
-    for."""
+    """Return when a task is late. A task that the move does not wait for is ordered again after a while if it failed,
+    and otherwise never late."""
     rule = RULES[task.step]
     if owed(saga, task):
         return task.heard + rule.silence if task.failed else inf
@@ -24,7 +24,7 @@ def at(saga: Saga, task: Task) -> float:
 
 
 def late(turn: Turn, task: Task) -> None:
-    """Goes on without it."""
+    """Handle a late task: order it again if the move does not wait for it, otherwise go on without it."""
     silent = turn.now - task.heard
     why = f"no word for {silent:.0f} s" if silent >= 1 else f"not done within {turn.now - task.since:.0f} s"
     if owed(turn.saga, task):
@@ -56,8 +56,8 @@ def late(turn: Turn, task: Task) -> None:
 
 
 def _without_source(turn: Turn, why: str) -> None:
-    """The source has seen to it that the VM does not run there, as it has been cut off for long enough. If it had
-    handed everything over, the destination can go on."""
+    """Continue without the source: it has been cut off for so long that it has stopped the VM there by itself. If it
+    had handed everything over, the destination can go on."""
     turn.note(Step.SWITCHOVER, "failed", f"{turn.saga.plan.source.cloudlet}: {why}; it is gone on without it")
     turn.drop("source")
     turn.but(committed="silent", tries=0)
@@ -65,8 +65,8 @@ def _without_source(turn: Turn, why: str) -> None:
 
 
 def left(turn: Turn, task: Task, why: str) -> None:
-    """A cloudlet does not undo its part now. If that is a destination that has begun to run the VM, nobody else knows
-    whether it does: the source keeps what it has until the destination says that it does not."""
+    """Handle a cloudlet that does not undo its part now. If it is a destination that has begun to run the VM, only it
+    knows whether the VM runs there: the source keeps its part until the destination reports that it does not."""
     if task.side == "source" or not turn.saga.begun:
         owing(turn, task, why)
         return
@@ -78,8 +78,8 @@ def left(turn: Turn, task: Task, why: str) -> None:
 
 
 def _lost(turn: Turn, why: str) -> None:
-    """The destination has begun to run the VM, and then fell silent. It is the only one that may run it, and the source
-    keeps what it has until it is heard of again."""
+    """Handle a destination that began to run the VM and then fell silent. It is the only one that may run the VM, and
+    the source keeps its part until the destination reports again."""
     where = turn.saga.plan.destination.cloudlet
     turn.note(Step.ACTIVATE, "failed", why)
     turn.because(f"{where} was not heard of any more when it began to run the VM, which is there")

@@ -1,4 +1,4 @@
-"""What a saga asks of a cloudlet, in the words that its agent knows."""
+"""The orders of a saga to a cloudlet, in the form that its agent knows."""
 
 from controller.core.saga.state import Saga
 from controller.core.saga.steps import Side, Step
@@ -18,7 +18,7 @@ ACTS: dict[Step, Act] = {
 
 
 def order(saga: Saga, side: Side) -> Order | None:
-    """The order that the source or the destination has now."""
+    """Return the present order to the source or the destination."""
     task, plan = saga.task(side), saga.plan
     if task is None:
         return None
@@ -44,6 +44,6 @@ def order(saga: Saga, side: Side) -> Order | None:
 
 
 def current(saga: Saga, side: Side, number: int) -> bool:
-    """Whether that order is still there."""
+    """Return whether that order is still in force."""
     task = saga.task(side)
     return task is not None and task.number == number

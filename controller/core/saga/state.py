@@ -1,4 +1,4 @@
-"""All that a move has to remember. It is kept as JSON with every transition."""
+"""The state of a move. It is stored as JSON with every transition."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,7 +12,8 @@ from controller.wire.moves import Figures, Target, Tuning
 
 
 class Phase(StrEnum):
-    """`WAITING` for its turn; `UNDOING`: as if it had never been asked for, or back to where it can be tried again."""
+    """`WAITING` to be admitted; `UNDOING`: as if it had never been requested, or back to where it can be tried
+    again."""
 
     WAITING = "waiting"
     MOVING = "moving"
@@ -37,10 +38,9 @@ class MoveEnd:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be moved from where to where. `serving` is the vNIC that has the address `old`; a move that is to
-    `keep` it needs no other. `linger`: seconds that the old one lives on at most after the device has joined the new
-    one, while something hangs on it.
-    `borrowed` is a pool that the source joined for the move that brought the VM there, and for nothing else."""
+    """The machine to move, and both ends. `serving` is the vNIC that has the address `old`; a move that is to `keep` it
+    needs no other. `linger`: the longest time in seconds that the old address stays after the device has joined the new
+    one, while it is in use. `borrowed` is a pool that the source joined only for the move that brought the VM there."""
 
     move: str
     machine: Machine
@@ -58,8 +58,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Task:
-    """What somebody is to bring about now: an order, if it is one of the agents. Times in seconds since 1970; `heard`
-    is the last word about it, and `begun` whether there was any. `failed`: it will be asked for again."""
+    """A task of one side: an order, if the side is an agent. Times in seconds since 1970; `heard` is the time of the
+    last report, and `begun` whether there was any. `failed`: it will be ordered again."""
 
     number: int
     side: Side
@@ -72,18 +72,17 @@ class Task:
 
 @dataclass(frozen=True)
 class Saga:
-    """`number` is the last order's. `touched` are the cloudlets that may have something of this move, `cleared` those
-    of them that have not any more. `ready`: after undoing, the move is tried again, not before `ready_at`.
+    """`number` is the last order's. `touched` are the cloudlets that may hold something of this move, `cleared` those
+    of them that hold nothing any more. `ready`: after undoing, the move is tried again, not before `ready_at`.
 
-    Who may run the VM: the source until `committed` is set, which is before the first `activate`; then the destination.
-    `committed` says why the source will not run it: it said so (`told`), or it was `silent` for so long that it has
-    seen to it by itself. `begun`: the destination has begun to run it, so that from then on nothing but its own word
-    says that it does not. `placed`: the destination was told to run it, and did. `swapped`: the old address is gone;
-    `hurried`: it was to linger no longer.
+    The cloudlet that may run the VM is the source until `committed` is set, which is before the first `activate`; then
+    the destination. `committed` says why the source will not run it: it reported so (`told`), or it was `silent` for so
+    long that it has stopped the VM by itself. `begun`: the destination has begun to run it, and from then on only its
+    own report proves that it does not. `placed`: the destination was ordered to run it, and did. `swapped`: the old
+    address is gone; `hurried`: its lingering was cut short.
 
-    `pool` is one that the destination joined for the move, at the generation `joined`; `pair` what was reserved for it.
-    Until `held` that and the old pair are kept. `returned`: the source has left the pool that the plan has `borrowed`.
-    """
+    `pool` is one that the destination joined for the move, at the generation `joined`; `pair` was reserved for it. That
+    and the old pair are kept until `held`. `returned`: the source has left the pool that the plan has `borrowed`."""
 
     plan: Plan
     phase: Phase = Phase.WAITING
@@ -116,7 +115,7 @@ class Saga:
 
     @property
     def here(self) -> MoveEnd:
-        """Where the VM is, or was last."""
+        """The end where the VM is, or was last."""
         return self.plan.destination if self.placed else self.plan.source
 
     @property
@@ -126,12 +125,12 @@ class Saga:
 
     @property
     def address(self) -> str:
-        """What the VM is known by: the new address as soon as it was joined, unless the old one could not go."""
+        """The VM's address: the new one as soon as it was joined, unless the old one could not go."""
         return self.new if (self.swapped or self.leaving) and self.new else self.plan.old
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """All by which the VM is reached: the old one as well while it lingers."""
+        """All addresses of the VM: also the old one while it lingers."""
         return (self.address, self.plan.old) if self.leaving else (self.address,)
 
     @property
@@ -142,12 +141,12 @@ class Saga:
         return "b" if self.plan.serving == "a" else "a"
 
     def task(self, side: Side) -> Task | None:
-        """What is asked of one side now."""
+        """Return the present task of one side."""
         return next((task for task in self.tasks if task.side == side), None)
 
 
 def owed(saga: Saga, task: Task) -> bool:
-    """Whether a task is to be done whenever that is possible, and the move does not wait for it."""
+    """Return whether a task is to be done whenever possible, and the move does not wait for it."""
     if saga.phase.over:
         return True
     if task.step is Step.DISCARD:
@@ -161,11 +160,11 @@ _SAGA = TypeAdapter(Saga)
 
 
 def dump(saga: Saga) -> dict[str, Any]:
-    """As JSON."""
+    """Return the saga as JSON."""
     kept: dict[str, Any] = _SAGA.dump_python(saga, mode="json", exclude_defaults=True)
     return kept
 
 
 def load(kept: dict[str, Any]) -> Saga:
-    """From what `dump` gave."""
+    """Return the saga from the JSON of `dump`."""
     return _SAGA.validate_python(kept)

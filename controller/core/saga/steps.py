@@ -1,4 +1,4 @@
-"""The steps of a move in their order, who does each, and how long it may take."""
+"""The steps of a move in their order, the side that does each, and how long it may take."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from math import inf
 from typing import Literal
 
 Side = Literal["controller", "source", "destination"]
-"""Who does something: one of the two cloudlets' agents, or the controller itself."""
+"""The side that does a step: one of the two cloudlets' agents, or the controller itself."""
 
 
 class Step(StrEnum):
@@ -31,7 +31,8 @@ class Step(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """How a step is done. Seconds: `silence` without a word from who does it, `limit` in all; then it has failed."""
+    """The side of a step and its limits in seconds: it has failed after `silence` without a report, or after `limit` in
+    all."""
 
     side: Side
     silence: float
@@ -59,12 +60,12 @@ RULES: dict[Step, Rule] = {
 FORWARD = tuple(Step)[: tuple(Step).index(Step.NORMAL) + 1]
 
 TRIES = 3
-"""How often what has failed is tried, the first time included."""
+"""The number of tries of a step, the first one included."""
 
 BACKOFF = 2.0
 """Seconds before the second try; twice as many before each further one."""
 
 
 def before(one: Step, other: Step) -> bool:
-    """Whether a step of the way forward comes before another. What clears up comes after all of them."""
+    """Return whether a step forward comes before another. Steps that clear up come after all of them."""
     return tuple(Step).index(one) < tuple(Step).index(other)

@@ -1,4 +1,4 @@
-"""One turn of a saga: what it becomes while an event is taken in, and what is to be written down of that."""
+"""One turn of a saga: its changes while an event is taken in, and the notes to store about them."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,40 +10,40 @@ from controller.wire.moves import Figures
 
 
 class Turn:
-    """`saga` as it is by now."""
+    """`saga` is the present state during the turn."""
 
     def __init__(self, saga: Saga, now: float) -> None:
         self.saga, self.now = saga, now
         self.notes: list[Note] = []
 
     def but(self, **changes: Any) -> None:
-        """With other values of some fields."""
+        """Change some fields."""
         self.saga = replace(self.saga, **changes)
 
     def note(self, step: Step, state: Any, detail: str = "", figures: Figures | None = None) -> None:
-        """Writes down how a step begins or ends."""
+        """Note how a step begins or ends."""
         undoing = self.saga.phase is Phase.UNDOING
         self.notes.append(Note(step, state, undoing, detail[:1000], figures or Figures()))
 
     def ask(self, side: Side, step: Step) -> None:
-        """Orders it, instead of what that side was asked for before."""
+        """Order a step from a side, instead of its present task."""
         self.drop(side)
         task = Task(self.saga.number + 1, side, step, self.now, self.now)
         touched = self.saga.touched | ({side} if side != "controller" else set())
         self.but(number=task.number, tasks=(*self.saga.tasks, task), touched=touched, again_at=None)
 
     def drop(self, *sides: Side) -> None:
-        """Asks these for nothing any more."""
+        """Withdraw the tasks of these sides."""
         self.but(tasks=tuple(task for task in self.saga.tasks if task.side not in sides))
 
     def enter(self, step: Step) -> None:
-        """Begins a step of the way forward."""
+        """Begin a step forward."""
         self.but(step=step, since=self.now)
         self.note(step, "running")
         self.ask(RULES[step].side, step)
 
     def again(self, task: Task) -> bool:
-        """Whether what has failed is to be tried again: later, by the clock. It is asked for no more until then."""
+        """Return whether a failed task is to be tried again, after a delay. The task is withdrawn until then."""
         tries = self.saga.tries + 1
         self.drop(task.side)
         self.but(tries=tries)
@@ -52,16 +52,16 @@ class Turn:
         return tries < TRIES
 
     def because(self, reason: str) -> None:
-        """Remembers the first reason that this does not end as it was meant to."""
+        """Store the first reason why the move does not end as planned."""
         self.but(reason=self.saga.reason or reason[:1000])
 
     def finish(self, phase: Phase) -> None:
-        """The move is over. What a cloudlet still has to clear away stays ordered."""
+        """End the move. Tasks that clear away a cloudlet's remains stay ordered."""
         if phase is Phase.DONE:
             self.note(Step.NORMAL, "done", self.saga.reason)
         self.but(phase=phase, since=self.now, again_at=None)
         self.settle()
 
     def settle(self) -> None:
-        """Once it is over, the step says whether anybody has still to clear something away."""
+        """Set the step of an ended move: the one that is still owed, or NORMAL."""
         self.but(step=self.saga.tasks[0].step if self.saga.tasks else Step.NORMAL)

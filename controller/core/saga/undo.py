@@ -8,11 +8,11 @@ PAUSE = 5.0
 """Seconds from a failure to the first try from the beginning; twice as many to the one after it."""
 
 LONGEST = 60.0
-"""Seconds between two tries at most: undoing is tried for as long as it takes."""
+"""The most seconds between two tries: undoing is tried for as long as it takes."""
 
 
 def undo(turn: Turn, why: str, *, ready: bool = False) -> None:
-    """Turns round. `ready`: to try again from the preparation on."""
+    """Begin to undo the move. `ready`: to try again from the preparation on."""
     turn.drop("controller", "source", "destination")
     if not ready:
         turn.because(why)
@@ -24,8 +24,8 @@ def undo(turn: Turn, why: str, *, ready: bool = False) -> None:
 
 
 def unwind(turn: Turn) -> None:
-    """Asks for what is left to be undone. The destination comes first if it might have run the VM; else both cloudlets
-    go at the same time, so that neither waits for the other."""
+    """Order the next steps of undoing. The destination comes first if it might have run the VM; otherwise both
+    cloudlets go at the same time, so that neither waits for the other."""
     for side in _next(turn.saga):
         task = turn.saga.task(side)
         if task is None and turn.saga.again_at is None:
@@ -56,7 +56,7 @@ def _next(saga: Saga) -> list[Side]:
 
 
 def own(turn: Turn, step: Step) -> None:
-    """The controller does it itself."""
+    """Order a step from the controller itself."""
     turn.but(step=step)
     turn.note(step, "running")
     turn.ask("controller", step)
@@ -67,7 +67,7 @@ def _where(saga: Saga, side: Side) -> str:
 
 
 def cleared(turn: Turn, task: Task, detail: str = "") -> None:
-    """One cloudlet has undone its part."""
+    """Take in that one cloudlet has undone its part."""
     turn.note(Step.ABORT, "done", detail or _where(turn.saga, task.side))
     turn.drop(task.side)
     turn.but(cleared=turn.saga.cleared | {task.side})
@@ -75,8 +75,8 @@ def cleared(turn: Turn, task: Task, detail: str = "") -> None:
 
 
 def owing(turn: Turn, task: Task, detail: str) -> None:
-    """One cloudlet does not undo its part now: it is to do so whenever it can, and is not waited for. Where something
-    is left, the move is not tried again."""
+    """Stop waiting for a cloudlet that does not undo its part now; it does so whenever it can. As something is left
+    there, the move is not tried again."""
     where = _where(turn.saga, task.side)
     turn.note(Step.ABORT, "failed", f"{where}: {detail}")
     turn.because(f"{where} has still to clear away what is left of the move")
@@ -85,14 +85,14 @@ def owing(turn: Turn, task: Task, detail: str) -> None:
 
 
 def without(turn: Turn, side: Side) -> None:
-    """A cloudlet is not there any more: it has nothing to undo."""
+    """Stop waiting for a cloudlet that was removed: it has nothing to undo."""
     turn.drop(side)
     turn.but(cleared=turn.saga.cleared | {side}, ready=False, again_at=None)
     unwind(turn)
 
 
 def gone_back(turn: Turn, task: Task) -> None:
-    """The controller has undone its part."""
+    """Take in that the controller has undone its part."""
     turn.note(task.step, "done")
     turn.drop("controller")
     turn.but(tries=0, **({"pool": None} if task.step is Step.DISCONNECT else {"pair": None}))
@@ -100,7 +100,7 @@ def gone_back(turn: Turn, task: Task) -> None:
 
 
 def once_more(turn: Turn, task: Task, detail: str) -> None:
-    """What undoes has failed, and is tried again after a while."""
+    """Try a failed undoing task again after a while."""
     turn.note(task.step, "failed", detail)
     tries = turn.saga.tries + 1
     turn.drop(task.side)

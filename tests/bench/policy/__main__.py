@@ -1,11 +1,11 @@
 """`make bench-policy`: how long `weft policy plan` takes in a large region, as its operator would notice it.
 
-A real controller, over SQLite and over PostgreSQL with its data on the disk, with a pair of real route servers; no PE
-is there, so no routes. The region and its policy are those of `large`: bare, and lived in.
+The controller is a real one, over SQLite and over PostgreSQL with its data on the disk, with a pair of real route
+servers. There is no PE, so there are no routes. `large` makes the region and its policy, bare and lived in.
 
-Measured: the command from its start to its end, REST alone, and the application; by the clock, and in CPU time (the
-command's and the controller's; PostgreSQL's own is in neither), which says what it costs on a machine that has other
-things to do.
+It measures the command from start to end, REST alone, and the application, in elapsed time and in CPU time. The CPU
+time is that of the command and of the controller, without PostgreSQL's; it shows the cost on a machine with other work
+to do.
 """
 
 import argparse
@@ -41,7 +41,7 @@ WEFT = "from controller.cli.main import main; main()"
 
 @contextmanager
 def process(command: list[str], log: Path, **environment: str) -> Iterator[int]:
-    """A process that is ended with the block; gives its id."""
+    """Start a process and yield its id; the process is terminated when the block ends."""
     with log.open("wb") as output:
         running = subprocess.Popen(command, env={**os.environ, **environment}, stdout=output, stderr=output)
         try:
@@ -52,14 +52,14 @@ def process(command: list[str], log: Path, **environment: str) -> Iterator[int]:
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on."""
+    """Return a TCP port that nobody listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 def region(stack: ExitStack, directory: Path, url: str) -> tuple[str, int]:
-    """Two route servers and a controller; gives the controller's URL and process once they are in step."""
+    """Start two route servers and a controller; return the controller's URL and process id once they are in step."""
     (directory / "token").write_text("bench")
     servers: list[dict[str, str]] = []
     for name in ("rs1", "rs2"):
@@ -91,7 +91,7 @@ def region(stack: ExitStack, directory: Path, url: str) -> tuple[str, int]:
 
 
 def timed(call: Callable[[], object], times: int) -> list[float]:
-    """How long each call takes, in ms."""
+    """Return the milliseconds of each call."""
     found = []
     for _ in range(times):
         started = time.perf_counter()
@@ -101,19 +101,19 @@ def timed(call: Callable[[], object], times: int) -> list[float]:
 
 
 def cpu_ms(pid: int) -> float:
-    """What a process has used until now (proc(5): utime and stime)."""
+    """Return the CPU time in ms that a process has used so far (proc(5): utime and stime)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def commands_ms() -> float:
-    """The CPU time of all commands that have ended."""
+    """Return the CPU time in ms of all commands that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (used.ru_utime + used.ru_stime) * 1000
 
 
 def measure(name: str, options: argparse.Namespace, *, lived_in: bool) -> dict[str, Any]:
-    """Figures in ms, over the database of that name."""
+    """Return the figures, in ms, for the database of that name."""
     cloudlets, times = options.cloudlets, options.times
     with tempfile.TemporaryDirectory(prefix="weft-bench-policy-") as path, ExitStack() as stack:
         directory = Path(path)
@@ -176,7 +176,7 @@ def measure(name: str, options: argparse.Namespace, *, lived_in: bool) -> dict[s
 
 
 def main() -> None:
-    """Entry point."""
+    """Parse the arguments, run the benchmark, and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cloudlets", type=int, default=1000)
     parser.add_argument("--vcps", type=int, default=200)

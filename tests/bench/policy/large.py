@@ -1,12 +1,12 @@
 """A large region and a policy for it, bare and lived in. The names and the LANs are those of `tests.simulate.towns`, so
 that its bulk filling gives every LAN its devices and their leases.
 
-Bare: nobody but the cloudlets; half of the pools name their members, half select them by label, and one family is
+Bare: there are only cloudlets. Half of the pools name their members, half select them by label, and one family is
 placed by distance.
 
-Lived in: ten leases at each LAN, and devices on their way; rules in a quarter of the pools, an address plan for every
-fifth LAN with reservations and exclusions, some of them in the way of leases that are there, and two hundred tests of
-all kinds.
+Lived in: each LAN has ten leases, and some devices are moving. A quarter of the pools have rules, and every fifth LAN
+has an address plan with reservations and exclusions, some of which conflict with present leases. The policy has two
+hundred tests of all kinds.
 """
 
 from collections.abc import Iterator
@@ -19,23 +19,23 @@ from tests.simulate.towns import name, prefix, vtep
 MEMBERS = 10
 CITIES, TIERS = 50, 4
 EVERY = 5
-"""One LAN of so many has an address plan of its own."""
+"""One LAN in this many has an address plan of its own."""
 
 TESTS = 200
 
 
 def lan(number: int) -> str:
-    """A cloudlet's endpoint."""
+    """Return the name of a cloudlet's endpoint."""
     return f"{name(number)}-lan"
 
 
 def at(number: int, offset: int) -> str:
-    """An address of a LAN."""
+    """Return an address of a LAN."""
     return str(IPv4Address(prefix(number).split("/")[0]) + offset)
 
 
 def inhabited(cloudlets: int) -> Intent:
-    """Cloudlets with a LAN each, 400 m apart in rows of a hundred, that are 3 km from each other."""
+    """Return an intent of cloudlets with a LAN each, 400 m apart in rows of a hundred; the rows are 3 km apart."""
     numbers = range(cloudlets)
     return Intent(
         cloudlets={
@@ -55,7 +55,7 @@ def inhabited(cloudlets: int) -> Intent:
 
 
 def policy(cloudlets: int, vcps: int, *, lived_in: bool) -> str:
-    """Pools by name, pools by label, and a family; and all the rest."""
+    """Return the policy's text: pools by name, pools by label and a family, and in a lived-in region also the rest."""
     lines = ["apiVersion: weft/v1", "vcps:"]
     for n in range(vcps // 2):
         lines += [f"  named-{n}:", f"    members: [{', '.join(lan(m) for m in members(n, cloudlets))}]"]
@@ -68,7 +68,7 @@ def policy(cloudlets: int, vcps: int, *, lived_in: bool) -> str:
 
 
 def members(pool: int, cloudlets: int) -> list[int]:
-    """The cloudlets of a pool by name."""
+    """Return the numbers of the cloudlets in a pool that names its members."""
     return [(pool * MEMBERS + k) % cloudlets for k in range(MEMBERS)]
 
 
@@ -81,7 +81,7 @@ def _access(vcps: int) -> Iterator[str]:
 
 
 def _addresses(cloudlets: int) -> Iterator[str]:
-    """Every tenth of these plans reserves an address that another device has a lease on."""
+    """Yield the lines of the address plans. Every tenth plan reserves an address that another device has leased."""
     yield "addresses:"
     yield "  lans:"
     for n in range(0, cloudlets, EVERY):
@@ -92,7 +92,8 @@ def _addresses(cloudlets: int) -> Iterator[str]:
 
 
 def _tests(cloudlets: int, vcps: int) -> Iterator[str]:
-    """Half of them of who reaches whom, a fifth of who does not, a fifth of addresses, a tenth of places and moves."""
+    """Yield the tests: half are about endpoints that reach each other, a fifth about endpoints that do not, a fifth
+    about addresses, and a tenth about places and moves."""
     for i in range(TESTS // 2):
         one, other, *_ = members(i % (vcps // 2), cloudlets)
         port = ", protocol: tcp, port: 443" if i % 2 else ""

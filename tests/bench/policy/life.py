@@ -1,4 +1,4 @@
-"""Devices of the lived-in region that are on their way, beside those that `tests.simulate.world` gives each LAN."""
+"""Devices of the lived-in region that are moving, beside those that `tests.simulate.world` gives each LAN."""
 
 from datetime import timedelta
 
@@ -14,7 +14,8 @@ WALKERS = 50
 
 
 async def walk(url: str, cloudlets: int) -> None:
-    """The first device of each of the first LANs has a pair reserved at the next one, where its VM is already."""
+    """Reserve a pair at the next LAN for the first device of each of the first LANs; the device's VM is there
+    already."""
     database, here = Database(url), now()
     tomorrow = here + timedelta(days=1)
     async with database.write() as session:

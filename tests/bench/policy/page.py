@@ -1,4 +1,4 @@
-"""The figures of `make bench-policy` as a table, and the page that has it."""
+"""The figures of `make bench-policy` as a table, and the page that contains it."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Two lines a row: a first policy, and the same again."""
+    """Return the table, with two lines a row: a first policy, and the same policy again."""
     lines = [
         "| region | database | plan of | REST, ms | `weft policy plan`, ms | controller's CPU, ms | its own CPU, ms |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: |",
@@ -25,8 +25,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def written(page: str, rows: Sequence[dict[str, Any]]) -> str:
-    """The page with its table anew, and under it how many there were, the day, and what else the machine had to do.
-    Raises ValueError if it has no place for it."""
+    """Return the page with a new table, and below it the size of the region, the date, and the machine's other load.
+    Raises ValueError if the page has no place for the table."""
     if MARKED.search(page) is None:
         raise ValueError("the page has no table between <!-- make bench-policy --> and <!-- end -->")
     first, load = rows[0], max(row["load"] for row in rows)

@@ -1,5 +1,6 @@
-"""What encryption costs: throughput beside that of plain VXLAN, a full mesh, new keys, a dead peer.
+"""The cost of encryption: throughput compared with plain VXLAN, a full mesh, new keys, a dead peer.
 
-`python -m tests.bench.tunnel` measures, and writes docs/reports/bench-tunnel.md; real charons, in namespaces of its
-own. Start with `link.py`, two sites with a WAN between them, and `mesh.py`, many of them on one wire.
+`python -m tests.bench.tunnel` measures with real charons in namespaces of its own, and writes
+docs/reports/bench-tunnel.md. Start with `link.py` (two sites with a WAN between them) and `mesh.py` (many sites on one
+wire).
 """

@@ -1,4 +1,4 @@
-"""Measures, keeps what was measured, and writes the page. Needs root, strongSwan and the lab's relay."""
+"""Run the measurements, keep the figures, and write the page. Needs root, strongSwan and the lab's relay."""
 
 import argparse
 import asyncio
@@ -18,7 +18,7 @@ REKEYS, REKEY_SECONDS = 8, 12.0
 
 
 def main() -> int:
-    """Exit code 1: it cannot be measured here, or a bar is missed, as standard error says."""
+    """Run the benchmark. Returns 1 if it cannot run here or misses a bar; standard error says which."""
     arguments = _arguments()
     if reason := usable():
         print(f"bench-tunnel: {reason}", file=sys.stderr)
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 async def _throughput(arguments: argparse.Namespace) -> dict[str, object]:
-    """Plain and encrypted in turns."""
+    """Measure plain and encrypted throughput in turns."""
     plain, encrypted = [], []
     async with link.pair() as two:
         for _ in range(arguments.turns):
@@ -58,7 +58,7 @@ async def _throughput(arguments: argparse.Namespace) -> dict[str, object]:
 
 
 async def _unshaped(arguments: argparse.Namespace) -> dict[str, object]:
-    """The same without a rate: what the machine can do."""
+    """Measure throughput without a rate limit: the maximum of the machine."""
     async with link.pair(0) as two:
         await link.leave(two)
         plain = await link.throughput(two, arguments.seconds)

@@ -1,4 +1,4 @@
-"""Two sites and the WAN between them: throughput plain and encrypted, pings over new keys, a peer that falls silent."""
+"""Two sites and the WAN between them: plain and encrypted throughput, pings during rekeys, a peer that falls silent."""
 
 import asyncio
 import os
@@ -21,18 +21,19 @@ from tests.integration.ipsec_site import GUARD, LAN, Site, Sites, eventually, si
 
 MBIT, RTT_MS = 350.0, 50.0
 RISE = 10
-"""Seconds in which TCP finds out how fast it may send; they do not count."""
+"""Seconds in which TCP finds its sending rate; they do not count."""
 
 PLAIN_MTU = 1450
 PORT = 5201
 BUFFERS, RECEIVE = Path("/proc/sys/net/core/rmem_default"), 4 << 20
-"""Octets that may wait for charon at its socket. It does not ask for any number itself."""
+"""The kernel's setting for receive buffers, and the octets that may wait for charon at its socket. Charon asks for no
+size itself."""
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """Mbit/s of one stream in its seconds; how busy all processors were, 0..1 (1: none was idle); and how much of one
-    processor each charon took for 350 Mbit/s of it, on average of both."""
+    """The throughput of one stream: Mbit/s in each second; the load of all processors, 0..1 (1: none was idle); and the
+    share of one processor that each charon took for 350 Mbit/s, averaged over both."""
 
     mbits: list[float]
     busy: float
@@ -40,14 +41,14 @@ class Throughput:
 
     @property
     def median(self) -> float:
-        """Of its seconds, but for the first ones."""
+        """The median of all seconds except the first ones."""
         return statistics.median(self.mbits[RISE:])
 
 
 @contextmanager
 def receive_buffers() -> Iterator[None]:
-    """As docs/network/ipsec.md says, for charons that are started meanwhile: the kernel has one value for all
-    namespaces."""
+    """Set the receive buffer as docs/network/ipsec.md says, for charons that start in the block: the kernel has one
+    value for all namespaces."""
     before = BUFFERS.read_text()
     BUFFERS.write_text(f"{RECEIVE}")
     try:
@@ -58,7 +59,7 @@ def receive_buffers() -> Iterator[None]:
 
 @asynccontextmanager
 async def pair(mbit: float = MBIT) -> AsyncIterator[Sites]:
-    """Both sites, with a WAN of that rate between them."""
+    """Yield both sites, with a WAN of that rate between them."""
     with tempfile.TemporaryDirectory() as folder, wan(mbit, RTT_MS) as lay:
         async with AsyncExitStack() as stack:
             with receive_buffers():
@@ -68,7 +69,7 @@ async def pair(mbit: float = MBIT) -> AsyncIterator[Sites]:
 
 
 async def join(two: Sites) -> float:
-    """Seconds until both have the tunnel."""
+    """Create the tunnel; return the seconds until both sites have it."""
     began = time.monotonic()
     for site in (two.one, two.two):
         await site.guard(GUARD)
@@ -82,7 +83,7 @@ async def join(two: Sites) -> float:
 
 
 async def leave(two: Sites) -> None:
-    """In the clear again."""
+    """Remove the tunnel: traffic is in the clear again."""
     for site in (two.one, two.two):
         site.want()
         await eventually("nothing left", site.idle)
@@ -91,7 +92,7 @@ async def leave(two: Sites) -> None:
 
 
 async def throughput(two: Sites, seconds: float) -> Throughput:
-    """Of one TCP stream over VXLAN."""
+    """Measure the throughput of one TCP stream over VXLAN."""
     taking = two.two.space.spawn(*_python("take", two.two), log=two.two.directory / "take")
     log = two.two.directory / "take"
     await asyncio.to_thread(wait_for, "the taker", lambda: "ready" in log.read_text())
@@ -110,7 +111,8 @@ def _python(what: str, to: Site, *more: str) -> tuple[str, ...]:
 
 
 async def rekeys(two: Sites, count: int, seconds: float) -> tuple[int, int, int]:
-    """New keys `count` times under pings of both ends: how many times, pings answered, pings lost."""
+    """Make new keys `count` times while both ends ping. Returns the number of rekeys, of pings answered, and of pings
+    lost."""
     made = 0
     with two.chatter(seconds * 2 / 2400) as counted:
         for number in range(count):
@@ -123,7 +125,7 @@ async def rekeys(two: Sites, count: int, seconds: float) -> tuple[int, int, int]
 
 
 async def dead(two: Sites) -> float:
-    """Seconds until a peer that says nothing any more is known to be dead."""
+    """Return the seconds until a silent peer is known to be dead."""
     two.two.pause()
     try:
         return await eventually("down", two.one.down, 30)
@@ -132,5 +134,5 @@ async def dead(two: Sites) -> float:
 
 
 def load() -> float:
-    """How many processes want to run, over the last minute."""
+    """Return the load average of the last minute."""
     return os.getloadavg()[0]

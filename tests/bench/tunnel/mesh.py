@@ -1,4 +1,4 @@
-"""Many cloudlets on one wire, each with a charon: how long until every one has a tunnel to every other."""
+"""Many cloudlets on one wire, each with a charon: the time until every one has a tunnel to every other."""
 
 import asyncio
 import os
@@ -18,8 +18,8 @@ from tests.integration.ipsec_site import Authority, charon, eventually
 
 @dataclass(frozen=True)
 class Mesh:
-    """`seconds` until `tunnels` were up at both ends, between `cloudlets`; charons took `charons` seconds of processor
-    time for it, and what tells them took `agents`."""
+    """The result for one number of `cloudlets`: `seconds` until all `tunnels` were up at both ends, and the processor
+    seconds that the charons (`charons`) and the code that controls them (`agents`) used."""
 
     cloudlets: int
     seconds: float
@@ -28,17 +28,17 @@ class Mesh:
 
     @property
     def tunnels(self) -> int:
-        """One between any two."""
+        """The number of tunnels: one between any two cloudlets."""
         return self.cloudlets * (self.cloudlets - 1) // 2
 
 
 def vtep(number: int) -> str:
-    """Of the cloudlet with that number, from 1 on."""
+    """Return the VTEP address of a cloudlet; numbers begin with 1."""
     return f"192.0.2.{number}"
 
 
 async def mesh(count: int, patience: float = 60.0) -> Mesh:
-    """All want a tunnel to all in the same moment, with charons that run and know nobody yet."""
+    """Request all tunnels at the same moment, from running charons that know no peer yet, and measure."""
     names = [f"m{number}" for number in range(1, count + 1)]
     # Each of them has a thread that listens to its charon, and asks in others.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(3 * count))

@@ -1,4 +1,4 @@
-"""docs/reports/bench-tunnel.md from what was measured. Pure."""
+"""docs/reports/bench-tunnel.md, made from the measurements. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 Found = dict[str, Mapping[str, Any]]
-"""By part of the benchmark."""
+"""The measurements by part of the benchmark."""
 
 HEAD = """# What encrypted tunnels cost
 
@@ -24,7 +24,7 @@ agents' code for tunnels, for all of them, in one process, without a controller.
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table; `met`: whether the bar is, None where there is none."""
+    """A line of the table; `met` tells whether it meets its bar, None if it has no bar."""
 
     what: str
     bar: str
@@ -33,13 +33,13 @@ class Row:
 
 
 def missed(found: Found) -> list[str]:
-    """The bars that are, in words."""
+    """Return the missed bars in words."""
     rows = (row(found[name]) for name, row in ROWS.items() if name in found)
     return [f"{row.what}: {row.measured} ({row.bar})" for row in rows if row.met is False]
 
 
 def page(found: Found) -> str:
-    """The whole page."""
+    """Return the whole page."""
     lines = [HEAD, "| what | bar | measured | load | stolen |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| {' | '.join(row)} |" for row in _rows(found)]
     if "mesh" in found:

@@ -1,4 +1,4 @@
-"""How much processors had to do. What somebody else does on the machine makes seconds longer, but not these."""
+"""The load of the processors. Other work on the machine makes a run take longer, but does not change these figures."""
 
 import os
 from collections.abc import Iterable
@@ -8,18 +8,19 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 def used(pids: Iterable[int]) -> float:
-    """Seconds of processor time that these processes have taken so far, all threads (proc(5), /proc/PID/stat)."""
+    """Return the seconds of processor time that these processes have used so far, all threads (proc(5),
+    /proc/PID/stat)."""
     return sum(sum(map(int, _fields(f"/proc/{pid}/stat")[11:13])) for pid in pids) / _TICK
 
 
 def busy() -> tuple[float, float]:
-    """Ticks in which processors worked, and all ticks."""
+    """Return the ticks in which processors worked, and all ticks."""
     ticks = _ticks()
     return float(sum(ticks) - ticks[3] - ticks[4]), float(sum(ticks))
 
 
 def stolen() -> tuple[float, float]:
-    """Ticks that the machine's own host has given to others (steal), and all ticks."""
+    """Return the ticks that the hypervisor below this machine gave to others (steal), and all ticks."""
     ticks = _ticks()
     return float(ticks[7]), float(sum(ticks))
 
@@ -29,7 +30,7 @@ def _ticks() -> list[int]:
 
 
 def share(before: tuple[float, float], after: tuple[float, float]) -> float:
-    """What of all ticks meanwhile, 0..1."""
+    """Return the share of all ticks between two readings, 0..1."""
     return (after[0] - before[0]) / max(1.0, after[1] - before[1])
 
 

@@ -1,6 +1,6 @@
 """A TCP stream from one namespace to another: `stream.py take ADDRESS PORT`, `stream.py give ADDRESS PORT SECONDS`.
 
-Who takes prints the Mbit/s of every whole second. The standard library is enough for it, so it starts at once."""
+The taker prints the Mbit/s of every whole second. The program needs only the standard library, so it starts at once."""
 
 import socket
 import sys
@@ -8,12 +8,12 @@ import time
 
 BLOCK = 1 << 18
 CONGESTION = b"cubic"
-"""Congestion control. BBR takes a processor that is late for a slow line, and may stay at some Mbit/s for the whole
-stream, whatever is below it."""
+"""The congestion control. BBR mistakes a late processor for a slow line, and may stay at some Mbit/s for the whole
+stream on any line."""
 
 
 def take(address: str, port: int) -> None:
-    """Takes one stream, to its end."""
+    """Receive one stream to its end."""
     with socket.create_server((address, port)) as server:
         print("ready", flush=True)
         link, _ = server.accept()
@@ -26,7 +26,7 @@ def take(address: str, port: int) -> None:
 
 
 def give(address: str, port: int, seconds: float) -> None:
-    """Sends as fast as it goes."""
+    """Send as fast as possible."""
     block = bytes(BLOCK)
     with socket.create_connection((address, port), timeout=10) as link:
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION)

@@ -1,4 +1,4 @@
-"""The WAN between the two sites of a benchmark, instead of a cable: the lab's relay."""
+"""The WAN between the two sites of a benchmark: the lab's relay instead of a cable."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.integration.ipsec_site import Lay
 
 @contextmanager
 def wan(mbit: float, rtt_ms: float) -> Iterator[Lay]:
-    """How to lay it, once."""
+    """Yield the function that lays the WAN; it can be called once."""
     relay = Relay(f"{PREFIX}{os.getpid()}-wan", rtt_ms)
 
     def lay(one: Namespace, device: str, other: Namespace, other_device: str) -> None:

@@ -7,7 +7,7 @@ from controller.wire.flavours import Flavour
 
 
 def endpoint(site: int, index: int = 1, flavour: Flavour = Flavour.VPLS, **changes: Any) -> Endpoint:
-    """The endpoint with this site number, at the cloudlet with the same number. No remotes."""
+    """Return the endpoint with this site number, at the cloudlet with the same number. It has no remotes."""
     values: dict[str, Any] = {
         "name": f"e{site}",
         "index": index,
@@ -28,19 +28,19 @@ def endpoint(site: int, index: int = 1, flavour: Flavour = Flavour.VPLS, **chang
 
 
 def remote(of: Endpoint) -> Remote:
-    """The endpoint as others see it."""
+    """Return the endpoint as its remotes see it."""
     return Remote(
         endpoint=of.name, cloudlet=f"c{of.name}", prefix=of.prefix, vtep=of.vtep, ve_id=of.ve_id, prefix6=of.prefix6
     )
 
 
 def dual(site: int) -> dict[str, Any]:
-    """What makes an endpoint's LAN one with IPv6 too."""
+    """Return the settings that add IPv6 to an endpoint's LAN."""
     return {"prefix6": f"2001:db8:{site:x}::/64", "gateway6": f"2001:db8:{site:x}::1"}
 
 
 def desired(*endpoints: Endpoint, **changes: Any) -> Desired:
-    """A cloudlet with these endpoints."""
+    """Return the desired state of a cloudlet with these endpoints."""
     values: dict[str, Any] = {
         "version": 1,
         "generation": 1,
@@ -55,5 +55,5 @@ def desired(*endpoints: Endpoint, **changes: Any) -> Desired:
 
 
 def vtep(site: int) -> str:
-    """The VTEP of a site."""
+    """Return the VTEP of a site."""
     return f"192.0.{2 + site // 256}.{site % 256}"

@@ -1,17 +1,17 @@
-"""Answers that are none: from one that is as it should be, everything that could stand in its place."""
+"""Malformed answers: from a correct answer, everything that could stand in its place."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
 OTHERS: tuple[Any, ...] = (None, True, 7, -1, 1e400, "", "x\x1b[2J\ud800", [], [None], {}, {"a": None})
-"""Values that may stand where something else ought to."""
+"""Values that may stand in the place of another value."""
 
 DEEP = "[" * 100_000
 
 
 def garbled(good: Any) -> Iterator[Any]:
-    """The same with one thing in it, on whatever level, wrong or missing."""
+    """Yield variants of an answer with one wrong or missing part, on any level."""
     yield from OTHERS
     yield _nested(200)
     if isinstance(good, dict):
@@ -24,7 +24,8 @@ def garbled(good: Any) -> Iterator[Any]:
 
 
 def garbled_texts(good: Any) -> Iterator[str]:
-    """As JSON, and cut off at every third character, and no JSON at all."""
+    """Yield texts of an answer: its malformed variants as JSON, the JSON cut off at every third character, and texts
+    that are not JSON."""
     text = json.dumps(good)
     yield from (text[:end] for end in range(1, len(text), 3))
     yield from (DEEP, '{"a":' * 50_000, "9" * 5_000, "NaN", '"\ud800', "\0", text + text)

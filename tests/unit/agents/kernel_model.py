@@ -1,4 +1,5 @@
-"""A naive model of the kernel for tests of plans: operations on dictionaries, refusing what the kernel refuses."""
+"""A naive model of the kernel for tests of plans: operations on dictionaries, which refuse the same operations as the
+kernel."""
 
 from dataclasses import replace
 

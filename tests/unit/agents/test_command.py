@@ -1,4 +1,4 @@
-"""A program never outlives its call, and leaves nothing open when the loop is closed right after."""
+"""A program never outlives its call, and leaves nothing open when the loop is closed directly afterwards."""
 
 import asyncio
 import gc
@@ -17,7 +17,7 @@ from lab.patience import eventually
 ROOT = Path(agents.__file__).parents[1]
 
 CHILD = "sleep 60 & echo $! > {0}.new; mv {0}.new {0}; wait"
-"""A shell whose child holds its pipes, and which says the child's pid."""
+"""A shell command whose child holds its pipes, and which writes the child's pid to a file."""
 
 
 async def test_what_it_wrote_and_how_it_ended() -> None:
@@ -59,14 +59,14 @@ async def test_one_that_reads_nothing_is_no_error() -> None:
 
 
 def test_no_other_module_starts_programs_for_an_answer() -> None:
-    """Each program has a bound on what it writes, and none outlives its call."""
+    """`command.run` limits the output of each program, and no program outlives its call."""
     there = {
         path.relative_to(ROOT).as_posix()
         for package in ("agents", "controller")
         for path in (ROOT / package).rglob("*.py")
         if re.search(r"create_subprocess|subprocess\.(run|Popen|check_)|os\.popen|os\.system", path.read_text())
     }
-    lasting = "agents/hypervisors/qemu/process.py"  # a QEMU, whose words go to a file
+    lasting = "agents/hypervisors/qemu/process.py"  # a QEMU, whose output goes to a file
     probe = "agents/ipsec/daemon.py"  # one fixed question at the start, about this machine alone
     assert there == {"agents/command.py", lasting, probe}
 
@@ -91,7 +91,7 @@ def test_a_loop_that_closes_right_after_a_cancel_leaves_nothing(tmp_path: Path) 
 
 
 async def _lives(pid: int) -> bool:
-    """Whether it runs; one that was killed has a moment to go."""
+    """Return whether the process runs; a killed process has a moment to end."""
     for _ in range(100):
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]

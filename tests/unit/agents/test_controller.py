@@ -1,4 +1,4 @@
-"""The door to the controller, over a transport that answers as told."""
+"""The door to the controller, over a transport with prepared answers."""
 
 import json
 from collections.abc import Callable
@@ -177,7 +177,7 @@ async def test_enrolment_keeps_the_credential(tmp_path: Path) -> None:
     async with controller(handler) as door:
         identity = Identity("c1", door, tmp_path / "identity")
         assert await credential(door, state, identity, "c1", tmp_path / "token", "1") == "xyz"
-    async with controller(away) as door:  # the second start needs nobody
+    async with controller(away) as door:  # the second start needs no controller
         assert await credential(door, state, identity, "c1", tmp_path / "no-token", "1") == "xyz"
     assert (tmp_path / "state/credential.json").stat().st_mode & 0o777 == 0o600
     with pytest.raises(StateError, match="belongs to cloudlet c1, not c2"):

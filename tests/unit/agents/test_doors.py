@@ -1,5 +1,4 @@
-"""Whatever a third party answers, its door gives what was asked for or raises its one kind of error, with a text for
-people."""
+"""For any answer of a third party, its door returns a result or raises its one kind of error, with a readable text."""
 
 import asyncio
 import json
@@ -37,7 +36,7 @@ from tests.unit.agents.garbled import DEEP, garbled, garbled_texts
 
 
 async def ask(call: Callable[[], Awaitable[object]], error: type[Exception]) -> bool:
-    """Whether it was answered. Anything but that error, with a short text, is a defect."""
+    """Return whether the call succeeded. Any exception other than `error` with a short text is a defect."""
     try:
         await call()
     except TimeoutError:
@@ -147,7 +146,7 @@ GREETING = {"QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 2}, "
 
 
 def test_what_is_asked_of_qemu_is_described() -> None:
-    """Also by the lab and its tests: an answer that is not described is None."""
+    """This includes the queries of the lab and its tests: an answer without a description reads as None."""
     root, asked = Path(__file__).parents[3], set[str]()
     for path in (path for folder in ("agents", "lab", "tests/integration") for path in (root / folder).rglob("*.py")):
         asked |= set(re.findall(r'execute\("((?:x-)?query-[a-z-]+)"', path.read_text()))
@@ -156,7 +155,7 @@ def test_what_is_asked_of_qemu_is_described() -> None:
 
 @dataclass
 class Qemu:
-    """A monitor that answers one command with a text of somebody's choice, and all others as they should be."""
+    """A monitor that answers one command with a chosen text, and all others correctly."""
 
     command: str = ""
     text: str | None = None
@@ -164,7 +163,7 @@ class Qemu:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             writer.write(json.dumps(GREETING).encode() + b"\n")
-            while line := await reader.read(4096):  # each waits for its answer
+            while line := await reader.read(4096):  # each client waits for its answer
                 asked = json.loads(line)
                 name = asked.get("execute") or asked["exec-oob"]
                 if name == "qom-get":
@@ -183,7 +182,7 @@ class Qemu:
 
 @dataclass
 class Answering:
-    """The library's client, with the answers of ours."""
+    """A stand-in for the library's client, which gives prepared answers."""
 
     command: str = ""
     found: Any = None
@@ -239,8 +238,8 @@ async def test_what_qemu_answers(command: str, tmp_path: Path) -> None:
     ids=lambda text: ascii(text[:40]),
 )
 async def test_what_qemu_answers_on_its_monitor(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A VM of which that is all that is known is `unresponsive`: neither running nor gone."""
-    look, refused = "agents.hypervisors.qemu.vm._LOOK", "GenericError" in text  # one that refuses is well
+    """Without a readable answer, a VM is `unresponsive`: neither running nor gone."""
+    look, refused = "agents.hypervisors.qemu.vm._LOOK", "GenericError" in text  # a QEMU that refuses works
     monkeypatch.setattr(look, 10.0)
     monkeypatch.setattr(Vm, "runs", lambda _: True)
     machine = Machine(name="vm1", driver="qemu", image="lab", memory=1 << 24, macs=("02:00:00:00:00:0a",) * 2)
@@ -249,10 +248,10 @@ async def test_what_qemu_answers_on_its_monitor(text: str, tmp_path: Path, monke
     async with await asyncio.start_unix_server(qemu.serve, vm.folder / "monitor", limit=1 << 20):
         assert (await vm.seen()).condition == "running"
         qemu.command, qemu.text = "query-status", text
-        vm.monitor._heard = -1e9  # for long
+        vm.monitor._heard = -1e9  # a long time ago
         async with vm.monitor.session() as session:
             assert not await ask(partial(session.execute, "query-status", seconds=0.3), HypervisorError)
-        vm.monitor._heard = -1e9  # an answer that cannot be read is one, too
+        vm.monitor._heard = -1e9  # an unreadable answer is an answer too
         monkeypatch.setattr(look, 10.0 if refused else 0.3)
         seen = await vm.seen()
         assert seen.condition == ("running" if refused else "unresponsive"), seen

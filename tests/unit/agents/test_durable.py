@@ -1,4 +1,4 @@
-"""Files that a crash leaves old or new."""
+"""Files that after a crash are either old or new."""
 
 import ast
 import os
@@ -76,7 +76,8 @@ def test_what_is_half_written_is_not_seen(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_nothing_else_in_the_agent_renames_a_file() -> None:
-    """Calls by those names with one argument, which of a text have two, and all of `os`."""
+    """The test looks for calls of these names with one argument, since the methods of a text have two, and for all
+    calls of `os`."""
     found = []
     for path in sorted((ROOT / "agents").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

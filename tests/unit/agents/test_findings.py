@@ -1,4 +1,4 @@
-"""Of too many findings, each kind and LAN has its share of a report."""
+"""If there are too many findings for a report, each kind and LAN has its share."""
 
 from collections import Counter
 

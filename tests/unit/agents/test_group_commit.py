@@ -1,4 +1,4 @@
-"""Group commit: nobody is told before what he brought is written, and nobody's failure is another's."""
+"""Group commit: a caller continues only after its data is written, and one caller's failure does not affect another."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from agents.storage.group_commit import GroupCommit
 
 
 class Disk:
-    """Keeps what it is given, one batch a write, when it is let."""
+    """A disk that writes one batch at a time, when the test permits it."""
 
     def __init__(self) -> None:
         self.pending: list[int] = []

@@ -1,4 +1,4 @@
-"""One LAN's leases at an agent, over a real journal and a controller of the test's own."""
+"""One LAN's leases at an agent, over a real journal and the test's own controller."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ def request(number: int, address: str | None = None, **more: object) -> LeaseReq
 
 
 class Plan:
-    """A controller that gives what is asked for, from `room` blocks on, and knows the devices that it is told of."""
+    """A controller that gives the requested blocks, up to `room` of them, and knows `devices`."""
 
     def __init__(self, room: int = 4) -> None:
         self.room, self.up, self.devices = room, True, list[Known]()
@@ -65,7 +65,7 @@ class Clock:
 
 
 class Site:
-    """An agent's directory, and the agent that works in it."""
+    """An agent's directory, and the agent that uses it."""
 
     def __init__(self, path: Path, plan: Plan, clock: Clock) -> None:
         self.path, self.plan, self.clock = path, plan, clock

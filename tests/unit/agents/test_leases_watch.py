@@ -1,4 +1,4 @@
-"""A LAN's leases whose work fails end the agent, which systemd starts again."""
+"""If the work for a LAN's leases fails, the agent ends, and systemd starts it again."""
 
 import asyncio
 from pathlib import Path

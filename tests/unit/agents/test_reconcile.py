@@ -1,4 +1,4 @@
-"""Reconciling with a kernel and an nft that are models: order, failures, fences."""
+"""Reconciliation with models of a kernel and an nft: order, failures, fences."""
 
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -20,8 +20,8 @@ from tests.unit.agents.kernel_model import after
 
 @dataclass
 class ModelKernel:
-    """Does what it is told to a snapshot; refuses operations whose words have `refused` in them. `settings_read`:
-    what every setting reads as, whatever was written."""
+    """A kernel that applies operations to a snapshot; it refuses operations whose text contains `refused`.
+    `settings_read` is the value that every setting reads as, whatever was written."""
 
     snapshot: Snapshot = field(default_factory=Snapshot)
     refused: str | None = None
@@ -170,7 +170,7 @@ async def test_where_machines_arrive_is_closed_to_strangers(kernel: ModelKernel)
 
 
 async def test_the_guard_goes_ahead_of_bgp_that_is_new_to_it_and_of_nothing_else(kernel: ModelKernel) -> None:
-    """What else there is to the guard goes in with the fences."""
+    """All other parts of the guard are loaded with the fences."""
     one, two = (Protected(name=f"rs{n}", address=f"198.51.100.{n}") for n in (1, 2))
 
     def state(*protected: Protected, version: int = 1) -> Desired:
@@ -187,7 +187,7 @@ async def test_the_guard_goes_ahead_of_bgp_that_is_new_to_it_and_of_nothing_else
 
 
 async def test_vxlan_is_taken_from_each_remote_with_its_own_vni(kernel: ModelKernel) -> None:
-    """VPLS: the label that was given to that remote. EVPN: the endpoint's VNI, from its members alone."""
+    """A VPLS remote uses the label that it was given. An EVPN member uses the endpoint's VNI."""
     far = endpoint(3, flavour=Flavour.EVPN)
     near = endpoint(4, index=2, flavour=Flavour.EVPN, remotes=[remote(far)])
     nft = ModelNft(kernel)

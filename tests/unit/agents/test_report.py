@@ -1,4 +1,4 @@
-"""From a snapshot to a report, and to what `weft-agent show` prints."""
+"""From a snapshot to a report, and to the output of `weft-agent show`."""
 
 import json
 from dataclasses import replace

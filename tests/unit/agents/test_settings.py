@@ -1,4 +1,4 @@
-"""The configuration file: what is wrong is named with file and key."""
+"""The configuration file: an error message names the file and the key."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the controller answers to commands."""
+"""The controller's answers to commands."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""All commands with their help, as `weft` has them."""
+"""All commands of `weft` with their help."""
 
 import re
 import shlex
@@ -13,7 +13,7 @@ from controller.cli.main import app
 
 @dataclass(frozen=True)
 class Command:
-    """One command or noun; `name` is what follows `weft`."""
+    """One command or noun; `name` is the words after `weft`."""
 
     name: str
     made: Any
@@ -24,7 +24,7 @@ class Command:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """Names and help of its own options and arguments."""
+        """The names and help texts of the command's own options and arguments."""
         return [(p.opts[0], str(getattr(p, "help", None) or "")) for p in self.made.params if p.name != "help"]
 
     @property

@@ -1,4 +1,4 @@
-"""A controller made of canned answers, and `weft` as a shell would call it."""
+"""A controller with prepared answers, and `weft` as a shell calls it."""
 
 import io
 import json
@@ -30,7 +30,7 @@ class Result:
 
 @dataclass
 class Controller:
-    """Answers by (method, path), and remembers what it was asked. A value is JSON, or a whole response."""
+    """A controller with answers by (method, path) that records its requests. An answer is JSON, or a whole response."""
 
     answers: dict[tuple[str, str], object] = field(default_factory=dict)
     asked: list[httpx.Request] = field(default_factory=list)
@@ -62,7 +62,8 @@ def problem(status: int, title: str, detail: str, *errors: dict[str, Any]) -> ht
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where weft remembers what files are based on. Whatever terminal the tests are run in, nobody looks."""
+    """The file in which weft records the version that a policy file is based on. The terminal's width does not affect
+    the tests."""
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "weft" / "policies.json"
@@ -92,14 +93,14 @@ Weft = Callable[..., Result]
 
 
 class Terminal(io.StringIO):
-    """A terminal of 80 columns that shows colours, and what it was sent."""
+    """A terminal of 80 columns that shows colours, and the text that it received."""
 
     def isatty(self) -> bool:
         return True
 
     @property
     def lines(self) -> list[str]:
-        """What is to be read."""
+        """The readable text, by line."""
         return re.sub("\x1b\\[[0-9;]*m", "", self.getvalue()).splitlines()
 
 

@@ -1,4 +1,4 @@
-"""Where the controller is looked for, and what is said when it is not there or not itself."""
+"""How `weft` finds the controller, and its messages if the controller is absent or another program answers."""
 
 import os
 import socket
@@ -113,7 +113,7 @@ def test_it_answers_but_not_as_it_should(controller: Controller, weft: Weft, ans
 
 
 def test_a_unix_socket_is_spoken_to(tmp_path: Path, weft: Weft) -> None:
-    """A real socket: one canned answer, whatever is asked."""
+    """A real socket with one prepared answer to any request."""
     path = tmp_path / "c.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))

@@ -1,4 +1,4 @@
-"""Every command asks the controller for what it says, and prints the answer for people and for programs."""
+"""Every command sends the request that its help promises, and prints the answer for users and for programs."""
 
 import json
 from typing import Any

@@ -17,7 +17,7 @@ TOKEN = "the-operators-token"
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """(URL of the socket, URL over TCP)."""
+    """The controller's URLs: over the socket, and over TCP."""
     directory = tmp_path_factory.mktemp("controller")
     (directory / "token").write_text(TOKEN)
     with socket.socket() as free:
@@ -49,7 +49,7 @@ def on_socket(running: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def region(on_socket: None, weft: Weft) -> Iterator[None]:
-    """Two active cloudlets with a LAN each, and an empty pool; gone afterwards."""
+    """Two active cloudlets with a LAN each, and an empty pool; removed afterwards."""
     for n in (1, 2):
         assert weft("cloudlet", "add", f"c{n}", "--vtep", f"198.51.100.{n}").code == 0
         assert weft("cloudlet", "approve", f"c{n}").code == 0

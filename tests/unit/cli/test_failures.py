@@ -1,4 +1,4 @@
-"""Whatever goes wrong, no command ends in a traceback: it says so and ends with a code that the help names."""
+"""After any failure, a command prints no traceback: it prints a message and exits with a code that the help names."""
 
 import io
 import os
@@ -20,7 +20,7 @@ from tests.unit.cli.test_main import weft_process
 POLICY = (Path(__file__).parents[3] / "policies/examples/evpn.yaml").read_text()
 HOSTS = "address,name\n10.1.0.9,printer\n"
 LOCAL = ("login", "logout")
-"""Commands that ask no controller."""
+"""Commands that send no request to the controller."""
 
 ASKING = [words for words in EXAMPLES if words[0] not in LOCAL]
 
@@ -61,7 +61,7 @@ ANSWERS: dict[str, Callable[[httpx.Request], httpx.Response]] = {
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files that examples name."""
+    """Create the files that the examples name."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pools.yaml").write_text(POLICY)
     (tmp_path / "policies/examples").mkdir(parents=True)

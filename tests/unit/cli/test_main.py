@@ -1,4 +1,4 @@
-"""`weft` as a whole: how it starts, how it ends, what it completes."""
+"""`weft` as a whole: start, exit codes, completion."""
 
 import os
 import subprocess

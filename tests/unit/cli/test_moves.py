@@ -1,4 +1,4 @@
-"""`weft move`: what is asked, and what is said."""
+"""`weft move`: its requests and its output."""
 
 import json
 from typing import Any

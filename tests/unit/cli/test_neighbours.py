@@ -1,4 +1,4 @@
-"""`weft neighbour`: tables, matrices for people and for spreadsheets, and times as people say them."""
+"""`weft neighbour`: tables, matrices for users and for spreadsheets, and times as users write them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""`weft policy`: checked here and at the controller, errors shown with their lines."""
+"""`weft policy`: the command and the controller check the file, and errors show their lines."""
 
 import io
 from pathlib import Path
@@ -184,7 +184,7 @@ def test_what_was_planned_is_what_is_applied(controller: Controller, weft: Weft,
 
     assert weft("policy", "plan", good).code == weft("policy", "apply", good).code == 0
     assert asked() == [("plan", None, None), ("apply", '"a-7"', "41-0123456789ab")]
-    assert weft("policy", "apply", good).code == 0  # based on what it was applied as, and not planned since
+    assert weft("policy", "apply", good).code == 0  # based on the applied revision, without a new plan
     assert asked() == [("apply", '"a-8"', None)]
     weft("policy", "plan", good)
     Path(good).write_text(GOOD + "# edited since\n")
@@ -202,7 +202,8 @@ def test_what_was_planned_is_what_is_applied(controller: Controller, weft: Weft,
 def test_consents_are_counted_where_they_were_when_it_was_planned(
     controller: Controller, weft: Weft, good: str
 ) -> None:
-    """Otherwise it is said what to do, before the controller says no more than that it would do something else."""
+    """`weft` names the way out itself; the controller would only answer that the change differs from the planned
+    one."""
     controller.answers["POST", "/api/v1/policy/plan"] = PLANNED | {"unconsented": ["c1-lan"]}
     controller.answers["POST", "/api/v1/policy/apply"] = APPLIED
 
@@ -249,7 +250,7 @@ def test_somebody_else_was_quicker(controller: Controller, weft: Weft, good: str
         tags.append(request.headers["If-Match"])
         return conflict if len(tags) == 1 else httpx.Response(200, json=APPLIED)
 
-    controller.answers["POST", "/api/v1/policy/apply"] = elsewhere  # a region that knows nothing of revision 7
+    controller.answers["POST", "/api/v1/policy/apply"] = elsewhere  # a region that does not know revision 7
     assert weft("policy", "apply", good).code == 0 and len(tags) == 2
 
 

@@ -1,5 +1,6 @@
-"""`docs/reports/policy-tour.md` says what `weft` prints: the page is played from top to bottom, against a controller in
-a process of its own. `python -m tests.unit.cli.test_policy_page` writes the outputs into the page."""
+"""`docs/reports/policy-tour.md` shows the real output of `weft`: the test runs the page's commands from top to bottom,
+against a controller in a process of its own. `python -m tests.unit.cli.test_policy_page` writes the outputs into the
+page."""
 
 import os
 import re
@@ -30,8 +31,8 @@ VARIES = (
 
 @contextmanager
 def region(directory: Path) -> Iterator[str]:
-    """A controller without route servers, with four cloudlets, a device whose VM is elsewhere, and `pools.yaml`; gives
-    its URL."""
+    """Start a controller without route servers, with four cloudlets, a device whose VM is elsewhere, and `pools.yaml`;
+    yield its URL."""
     (directory / "token").write_text(TOKEN)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -76,7 +77,7 @@ def _inhabit(url: str) -> None:
 
 
 def played(page: str, directory: Path, url: str) -> str:
-    """The page with what its commands print now."""
+    """Return the page with the present output of its commands."""
     environment = os.environ | {
         "WEFT_URL": url,
         "WEFT_TOKEN": TOKEN,

@@ -1,4 +1,4 @@
-"""What the controller asks to have sent again is sent again, as often as is of use, and nothing else is."""
+"""`weft` repeats the requests that the controller asks it to repeat, as often as that is useful, and no others."""
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -14,14 +14,15 @@ Slept = list[float]
 
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
-    """The seconds that were waited, without waiting."""
+    """Record the seconds of each wait, without waiting."""
     seconds: Slept = []
     monkeypatch.setattr(nap, "time", SimpleNamespace(sleep=seconds.append))
     return seconds
 
 
 def answering(method: str, *answers: tuple[int, str | None]) -> tuple[Callable[[], httpx.Response], Iterator[object]]:
-    """A request that gets these answers, status and Retry-After, and those that are left."""
+    """Return a function that sends a request and gets these answers (status and Retry-After) in turn, and the iterator
+    over the remaining answers."""
     request, left = httpx.Request(method, "http://controller/api/v1/events"), iter(answers)
 
     def send() -> httpx.Response:

@@ -1,4 +1,5 @@
-"""What `weft route` and `weft routeserver` print: routes, differences between route servers and between generations."""
+"""The output of `weft route` and `weft routeserver`: routes, differences between route servers and between
+generations."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""On a terminal of 80 columns every table of every command is readable: no value is split or lost."""
+"""Every table of every command is readable on a terminal of 80 columns: no value is split or lost."""
 
 import importlib
 import pkgutil
@@ -95,7 +95,7 @@ ROW: dict[str, Any] = {
 
 
 def tables() -> Iterator[tuple[str, list[Column]]]:
-    """The columns of all tables and cards."""
+    """Yield the columns of all tables and cards."""
     for module in pkgutil.iter_modules(controller.cli.__path__):
         for name, value in vars(importlib.import_module(f"controller.cli.{module.name}")).items():
             if name.isupper() and not name.startswith("_"):
@@ -112,7 +112,7 @@ TABLES = list(tables())
 
 
 def readable(lines: list[str], cells: list[str]) -> None:
-    """No line is too long, and every cell is there; folded at most between words or items."""
+    """Check that no line is too long and every cell is present; cells may fold only between words or items."""
     assert max(map(len, lines)) <= 80, max(lines, key=len)
     for cell in cells:
         parts = cell.split(", ") if isinstance(cell, Items) else cell.split() if isinstance(cell, Prose) else [cell]

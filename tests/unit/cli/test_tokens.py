@@ -1,4 +1,4 @@
-"""`weft token`, and where `weft` has its own token from: never from its command line."""
+"""`weft token`, and the sources of `weft`'s own token: never its command line."""
 
 from pathlib import Path
 

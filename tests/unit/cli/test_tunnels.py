@@ -1,4 +1,4 @@
-"""`weft tunnel`: what is there, what is missing, and why."""
+"""`weft tunnel`: present tunnels, missing tunnels, and the reasons."""
 
 from typing import Any
 

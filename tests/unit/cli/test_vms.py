@@ -1,4 +1,4 @@
-"""What `weft vm`, `weft device` and a prediction print."""
+"""The output of `weft vm`, `weft device` and a prediction."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_a_vm_in_full(controller: Controller, weft: Weft) -> None:
     ],
 )
 def test_the_cpu_of_a_vm(controller: Controller, weft: Weft, cpu: str, settled: str | None, said: str) -> None:
-    """What it has, and whose choice that was."""
+    """The line shows the VM's CPU and the origin of the choice."""
     controller.answers["GET", "/api/v1/vms/web"] = VM | {"cpu": cpu, "cpu_settled": settled}
     (line,) = (line for line in weft("vm", "show", "web").out.splitlines() if line.lower().startswith("cpu"))
     assert line[3:].strip() == said

@@ -32,7 +32,7 @@ from tests.unit.controller.listening import listen as listen
 
 @dataclass
 class Controller:
-    """A running controller as its callers see it; `region` is the inside."""
+    """A running controller as its callers see it; `region` is its inner state."""
 
     http: httpx.AsyncClient
     region: Region
@@ -40,7 +40,7 @@ class Controller:
     app: FastAPI
 
     async def over_tls(self) -> str:
-        """Serves agents over TLS as well, as `WEFT_AGENT_LISTEN` asks for; gives the URL."""
+        """Serve agents over TLS as well, as `WEFT_AGENT_LISTEN` requests; return the URL."""
         assert self.region.identity.listener is not None
         context = self.region.identity.listener.context
         protocol = Connections(1000, 1000, 30.0).protocol(context)
@@ -63,7 +63,7 @@ class Controller:
         return answer.json() if answer.content else None
 
     async def refused(self, status: int, path: str, body: Any, field: str | None, reason: str) -> Any:
-        """Posts what must be refused, and checks the problem and that nothing has changed."""
+        """Post an invalid body, and check the problem and that nothing has changed."""
         before = self.region.intent
         answer = await self.http.post(f"/api/v1{path}", json=body)
         problem(answer, status, field, reason)
@@ -79,7 +79,7 @@ class Controller:
         place: dict[str, float] | None = None,
         **more: Any,
     ) -> str:
-        """An active cloudlet with one endpoint, `{name}-lan`; gives the agent's credential."""
+        """Create an active cloudlet with one endpoint, `{name}-lan`; return the agent's credential."""
         made = await self.post("/cloudlets", {"name": name, "pe": pe, "vtep": f"192.0.2.{number}", **(place or {})})
         credential = await self.enrol(name, made["token"])
         lan = {"name": f"{name}-lan", "cloudlet": name, "prefix": prefix or f"10.{number}.0.0/24", **more}
@@ -91,7 +91,7 @@ class Controller:
         return str(made["credential"])
 
     async def agent(self, name: str, number: int, *, answers: bool = True, **more: Any) -> FakeAgent:
-        """As `cloudlet`, with a fake agent that follows its desired state."""
+        """Create a cloudlet like `cloudlet`, with a fake agent that follows its desired state; return the agent."""
         agent = FakeAgent(self.http, await self.cloudlet(name, number, **more), answers=answers)
         await self.follow(agent)
         await agent.document(0)
@@ -109,7 +109,7 @@ class Controller:
 
 
 def problem(answer: httpx.Response, status: int, field: str | None = None, reason: str = "") -> None:
-    """Checks an answer to be a problem (RFC 9457) with that field and reason."""
+    """Check that an answer is a problem (RFC 9457) with that field and reason."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
@@ -125,8 +125,8 @@ Start = Callable[..., AbstractAsyncContextManager[Controller]]
 
 @pytest.fixture(autouse=True, scope="module")
 def thawed() -> Iterator[None]:
-    """A region that starts has all that is there then left alone by garbage collection: hundreds of them are gigabytes
-    that nobody needs any more."""
+    """Undo gc.freeze after each module. A region that starts freezes all present objects, so that garbage collection
+    ignores them; after hundreds of regions, gigabytes of unused objects would remain."""
     yield
     gc.unfreeze()
 
@@ -135,11 +135,11 @@ DATABASES = ("sqlite", "postgresql")
 
 ON_POSTGRESQL = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "pair"}
 ON_POSTGRESQL |= {"permits", "refusals", "reservations", "tenants", "tokens", "trials"}
-"""Tests of these look at more than what is stored: they run on PostgreSQL, and on SQLite in the nightly tier
-or with -k. All others run on both databases; in the first tier they run on SQLite, except those of STORED."""
+"""Test files about more than stored data: they run on PostgreSQL, and on SQLite only in the nightly tier or with -k.
+All others run on both databases, except in the first tier, where those outside of STORED run on SQLite only."""
 
 STORED = {"audit", "backup", "changes", "events", "leases", "libpq", "main", "migrations", "pooler"}
-"""Tests of what a database keeps, and of how it fails: they run on both in each tier."""
+"""Test files about the data in a database and its failures: they run on both databases in each tier."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -151,7 +151,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _other(of: Tier, item: pytest.Item) -> str | None:
-    """The database that this test does without in a tier; None: it runs on both."""
+    """Return the database that this test skips in a tier; None if it runs on both."""
     name = item.path.stem.removeprefix("test_")
     if item.path.parent != Path(__file__).parent or name in STORED:
         return None
@@ -161,7 +161,7 @@ def _other(of: Tier, item: pytest.Item) -> str | None:
 
 
 def _database(item: pytest.Item) -> str | None:
-    """Which one it runs on, of a test that is there once for each."""
+    """Return the database that a parametrized test runs on."""
     given: dict[str, object] = item.callspec.params if hasattr(item, "callspec") else {}
     return next((name for name in DATABASES if name in given.values()), None)
 
@@ -171,7 +171,7 @@ def _test(item: pytest.Item) -> object:
 
 
 def migrate(url: str) -> None:
-    """Makes the tables."""
+    """Create the tables."""
 
     async def make() -> None:
         database = Database(url)
@@ -183,7 +183,7 @@ def migrate(url: str) -> None:
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An SQLite database with tables and nothing in them, made once: its copies are quick."""
+    """An SQLite database with empty tables, made once: copying it is quick."""
     path = tmp_path_factory.mktemp("migrated") / "weft.db"
     migrate(f"sqlite+aiosqlite:///{path}")
     return path
@@ -191,7 +191,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def template(cluster: Cluster) -> str:
-    """As `migrated`, in PostgreSQL; gives the database's name."""
+    """A PostgreSQL database with empty tables, made once; returns its name."""
     cluster.create("migrated")
     migrate(cluster.url("migrated"))
     return "migrated"
@@ -199,7 +199,8 @@ def template(cluster: Cluster) -> str:
 
 @contextmanager
 def new_database(request: pytest.FixtureRequest, path: Path, *, empty: bool = False) -> Iterator[str]:
-    """The URL of a database of the kind that the fixture is asked for (DATABASES): with tables unless `empty`."""
+    """Yield the URL of a database of the kind that the fixture's parameter names (DATABASES): with tables unless
+    `empty`."""
     if request.param == "sqlite":
         if not empty:
             shutil.copy(request.getfixturevalue("migrated"), path / "weft.db")
@@ -212,7 +213,7 @@ def new_database(request: pytest.FixtureRequest, path: Path, *, empty: bool = Fa
 
 @pytest.fixture(params=DATABASES)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A database with tables and nothing in them: the test runs on SQLite and on PostgreSQL."""
+    """A database with empty tables: the test runs on SQLite and on PostgreSQL."""
     with new_database(request, tmp_path) as url:
         yield url
 
@@ -233,8 +234,8 @@ def copies(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) ->
 
 @pytest.fixture
 def start(tmp_path: Path, database_url: str) -> Start:
-    """Starts controllers, one after the other, on the same database. `held`: does not wait until the route servers that
-    are there are in step."""
+    """A function that starts controllers, one after the other, on the same database. With `held` it does not wait until
+    the present route servers are in step."""
     (tmp_path / "admin").write_text(ADMIN + "\n")
     (tmp_path / "route-servers").write_text(TOKEN)
 

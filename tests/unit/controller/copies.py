@@ -1,4 +1,4 @@
-"""A database put back to how it was, as an operator puts it back."""
+"""A database that is restored from a copy, as an operator restores it."""
 
 import asyncio
 import shutil
@@ -19,14 +19,14 @@ class Copies:
         self._cluster = cluster
 
     async def keep(self) -> None:
-        """Makes a copy."""
+        """Make a copy."""
         if self._cluster:
             await asyncio.to_thread(self._cluster.tool, "pg_dump", "-Fc", "-f", str(self._copy), self._url)
         else:
             shutil.copy(self._name, self._copy)
 
     async def put_back(self) -> None:
-        """The database as it was when the copy was made."""
+        """Restore the database from the copy."""
         if self._cluster:
             await asyncio.to_thread(self._restore, self._cluster)
             return

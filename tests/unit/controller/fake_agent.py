@@ -1,4 +1,4 @@
-"""A fake agent: enrols, follows its desired state, and says that its kernel is just so. There is no kernel."""
+"""A fake agent: enrols, follows its desired state, and reports a kernel that agrees with it. There is no kernel."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,8 @@ from tests.kernels import kernel
 
 
 class FakeAgent:
-    """`answers=False` follows and never reports. `documents` is what came down the stream."""
+    """An agent. With `answers=False` it follows and never reports. `documents` has the desired states that it
+    received."""
 
     def __init__(self, http: httpx.AsyncClient, credential: str, *, answers: bool = True) -> None:
         self.http, self.answers = http, answers
@@ -69,7 +70,7 @@ class FakeAgent:
         return await self.http.post("/api/v1/agent/moves", json=report, headers=self.headers)
 
     async def probes(self, *names: str) -> Candidates:
-        """Waits until these are whom it is to probe."""
+        """Wait until these are the neighbours that it should probe."""
         async with asyncio.timeout(5), self.came:
             await self.came.wait_for(
                 lambda: bool(self.candidates) and [c.cloudlet for c in self.candidates[-1].candidates] == list(names)
@@ -80,7 +81,7 @@ class FakeAgent:
         return await self.http.post("/api/v1/agent/reports", json=report.model_dump(), headers=self.headers)
 
     async def document(self, generation: int) -> Desired:
-        """The first document at that generation or a later one."""
+        """Wait for a document of that generation or a later one, and return it."""
         async with asyncio.timeout(5), self.came:
             await self.came.wait_for(lambda: bool(self.documents) and self.documents[-1].generation >= generation)
         return self.documents[-1]

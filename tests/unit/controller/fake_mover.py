@@ -1,5 +1,5 @@
 """Fake agents that carry out the orders of moves, on one fake hypervisor for two cloudlets: a dictionary of machines.
-Nothing takes time."""
+All acts are immediate."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from controller.wire.moves import Order
 from tests.unit.controller.fake_agent import FakeAgent
 
 Condition = dict[tuple[str, str], str]
-"""(cloudlet, machine) → condition."""
+"""The condition of each machine at each cloudlet, by (cloudlet, machine)."""
 
 FIGURES: dict[str, dict[str, Any]] = {
     "memory": {"seconds": 2.0, "done": 1000, "total": 1000, "wire": 500_000, "dirty_rate": 10.0, "memory_used": 900},
@@ -18,8 +18,8 @@ FIGURES: dict[str, dict[str, Any]] = {
 
 
 class Mover:
-    """One cloudlet's part. `broken` answers an order: what to report instead of what was done, or None; `deaf` agents
-    do not do what they are asked."""
+    """One cloudlet's agent. `broken` returns the report for an order that fails, or None if the order succeeds; acts in
+    `deaf` are not carried out."""
 
     def __init__(self, cloudlet: str, agent: FakeAgent, there: Condition) -> None:
         self.cloudlet, self.agent, self.there = cloudlet, agent, there
@@ -30,7 +30,7 @@ class Mover:
         self._reported: dict[tuple[str, int], dict[str, Any]] = {}
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Carry out orders until cancelled."""
         while True:
             async with self.agent.came:
                 await self.agent.came.wait_for(lambda: len(self.agent.orders) > self._seen)
@@ -94,17 +94,17 @@ class Mover:
 
 
 def breaking(act: str, detail: str) -> Callable[[Order], dict[str, Any] | None]:
-    """Refuses one act."""
+    """Return a function for `broken` that refuses one act."""
     return lambda order: {"state": "refused", "detail": detail} if order.act == act else None
 
 
 def running(there: Condition, name: str) -> list[str]:
-    """Where a machine runs."""
+    """Return the cloudlets at which a machine runs."""
     return [cloudlet for (cloudlet, machine), condition in there.items() if machine == name and condition == "running"]
 
 
 async def settled(check: Callable[[], Any]) -> None:
-    """Waits until `check`, a coroutine function, says so, for at most ten seconds."""
+    """Wait until the coroutine function `check` returns true, for at most ten seconds."""
     async with asyncio.timeout(10):
         while not await check():  # noqa: ASYNC110 - what is waited for has no event of its own
             await asyncio.sleep(0.02)

@@ -1,5 +1,5 @@
-"""A fake route server: the control API's rule-set half over real HTTP, and no BGP at all. What it is told it keeps;
-what it answers about routes is what a test puts there."""
+"""A fake route server: the rule-set half of the control API over real HTTP, without BGP. It keeps the rules it
+receives; the test sets its answers about routes."""
 
 import asyncio
 import json
@@ -21,9 +21,9 @@ TOKEN = "a-token-for-tests"
 
 
 class FakeRouteServer:
-    """`rules` and `log` are for tests to look at; `down` makes every call fail, `delay` makes changes slow (s), `trial`
-    goes into the status, and PEs in `behind` are never written what they are to get. Without `permits` it is of a
-    release that knows none, and refuses them."""
+    """A route server. Tests may read `rules` and `log`; `down` makes every call fail, `delay` makes changes slow (s),
+    `trial` is shown in the status, and PEs in `behind` never receive their routes. Without `permits` it is an older
+    release that does not know permits, and refuses them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -62,19 +62,19 @@ class FakeRouteServer:
         self.app.add_middleware(_Guard, server=self)
 
     def happen(self, kind: str, **data: Any) -> None:
-        """Something for the stream of events."""
+        """Add an event to the stream."""
         self.events.append({"seq": len(self.events) + 1, "kind": kind, **data})
         self.more.set()
         self.more = asyncio.Event()
 
     def expire(self) -> None:
-        """The time of a trial is over here: as the real one, it goes back to the rule set and the number of before."""
+        """Let a trial expire: like the real one, return to the earlier rule set and generation."""
         if self.fallback is not None:
             self.rules, self.fallback = self.fallback, None
             self.happen("rollback", text="it was not confirmed in time")
 
     def restart(self) -> None:
-        """Loses what is not on its disk: the confirmation, and the events."""
+        """Restart without the data that is not on the disk: the confirmation, and the events."""
         self.started_at += "'"
         self.confirmed = False
         self.events.clear()
@@ -197,7 +197,7 @@ def _unknown() -> Response:
 
 
 class _Guard:
-    """The token, and being down."""
+    """Middleware that checks the token, and refuses all calls while the server is down."""
 
     def __init__(self, app: Any, server: FakeRouteServer) -> None:
         self._app, self._server = app, server
@@ -215,7 +215,7 @@ class _Guard:
 
 @asynccontextmanager
 async def serving(app: Any, *, grace: float = 0.1, **options: Any) -> AsyncIterator[str]:
-    """An ASGI application on a loopback port; gives its URL. `options` are uvicorn's, over TLS for instance."""
+    """Serve an ASGI application on a loopback port; yield its URL. `options` are uvicorn's, such as those for TLS."""
     chosen: dict[str, Any] = {"lifespan": "on", "log_config": None, "access_log": False} | options
     server = PromptServer(uvicorn.Config(app, port=0, timeout_graceful_shutdown=1, **chosen), grace)
     task = asyncio.create_task(server.serve_quietly())
@@ -234,7 +234,7 @@ async def serving(app: Any, *, grace: float = 0.1, **options: Any) -> AsyncItera
 
 @asynccontextmanager
 async def fake_route_server(name: str) -> AsyncIterator[FakeRouteServer]:
-    """One that runs."""
+    """Yield a running fake route server."""
     server = FakeRouteServer(name)
     async with serving(server.app, grace=0) as server.url:
         try:

@@ -23,7 +23,7 @@ from controller.wire.flavours import Flavour
 ADMIN = "an-admin-token-for-tests"
 
 PLAIN = httpx.create_ssl_context(verify=False)
-"""For clients that speak HTTP without TLS: they need not read whom to trust, which takes 60 ms."""
+"""A TLS context for clients that speak HTTP without TLS; they save 60 ms as they load no trusted certificates."""
 
 BEARER = f"Authorization: Bearer {ADMIN}\r\n"
 OPERATOR = {"Authorization": f"Bearer {ADMIN}"}
@@ -33,7 +33,7 @@ JSON = {"Content-Type": "application/json"}
 
 @dataclass
 class Listening:
-    """A controller that listens, and what is inside. `tls`: the port for agents, if there is one."""
+    """A listening controller and its inner state. `tls` is the port for agents, if there is one."""
 
     port: int
     tls: int | None
@@ -41,7 +41,7 @@ class Listening:
     http: httpx.AsyncClient
 
     async def raw(self, *pieces: bytes | str, pause: float = 0.0, port: int | None = None) -> str:
-        """All that comes back for these bytes until the connection is closed."""
+        """Send these bytes; return the whole answer until the connection is closed."""
         reader, writer = await asyncio.open_connection("127.0.0.1", port or self.port)
         try:
             for piece in pieces:

@@ -1,4 +1,4 @@
-"""A small issuer of OpenID Connect, over HTTP on loopback: discovery, keys that sign, the device grant (RFC 8628)."""
+"""A small issuer of OpenID Connect, over HTTP on loopback: discovery, signing keys, the device grant (RFC 8628)."""
 
 import json
 import time
@@ -33,7 +33,8 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 class OidcIssuer:
-    """`keys` is what it publishes; `asked` counts how often. `approved` codes get tokens with `claims`."""
+    """An issuer. `keys` are its published keys; `asked` counts the requests for them. `approved` codes get tokens with
+    `claims`."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -55,7 +56,7 @@ class OidcIssuer:
         )
 
     def token(self, key: Any = RSA, kid: str | None = "one", alg: str = "RS256", /, **claims: Any) -> str:
-        """A signed token; a claim that is None is left out. `headers` are more of them."""
+        """Return a signed token; a claim that is None is left out. `headers` adds header fields."""
         now = time.time()
         headers = ({} if kid is None else {"kid": kid}) | claims.pop("headers", {})
         said = {
@@ -106,7 +107,7 @@ class OidcIssuer:
 
 @asynccontextmanager
 async def issuing() -> AsyncIterator[OidcIssuer]:
-    """One that runs."""
+    """Yield a running issuer."""
     issuer = OidcIssuer()
     async with serving(issuer.app) as issuer.url:
         yield issuer

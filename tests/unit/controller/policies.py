@@ -1,4 +1,4 @@
-"""Policies of three cloudlets, and a controller asked to do something with them."""
+"""Policies for three cloudlets, and calls that send them to a controller."""
 
 from typing import Any
 

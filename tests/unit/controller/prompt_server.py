@@ -9,14 +9,15 @@ import uvicorn
 from lab.patience import eventually
 
 _PAUSE = 0.002
-"""Seconds between two looks at what still runs."""
+"""Seconds between two checks for running requests."""
 
 
 class PromptServer(uvicorn.Server):
-    """A uvicorn that stops `grace` seconds after it is told to, or when its requests have ended. Signals are pytest's.
+    """A uvicorn that stops `grace` seconds after it is told to, or when its requests have ended. Pytest handles
+    signals.
 
-    In that time tasks that the stop has woken come to their end: one that is cancelled while it opens a connection to
-    SQLite leaves it open (aiosqlite), and pytest complains."""
+    In that time tasks that the stop has woken can end: a task that is cancelled while it opens a connection to SQLite
+    leaves it open (aiosqlite), and pytest reports that."""
 
     def __init__(self, config: uvicorn.Config, grace: float) -> None:
         super().__init__(config)
@@ -28,7 +29,7 @@ class PromptServer(uvicorn.Server):
         await self._serve()
 
     def stop(self) -> None:
-        """End `serve_quietly`, after the requests in hand."""
+        """End `serve_quietly`, after the requests under way."""
         self.should_exit = True
         self._told.set()
 

@@ -1,4 +1,4 @@
-"""Random intents for property tests: sequences of edits as operators make them, those that are refused included."""
+"""Random intents for property tests: sequences of edits as operators make them, including refused ones."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from controller.wire.machines import NICS
 
 CLOUDLETS, LANS, POOLS = 6, 2, 3
 SERVERS = {"c5": "192.0.2.6"}
-"""c5 is the host of a route server."""
+"""The hosts of route servers: c5 is one."""
 
 PREFIXES = [f"10.{i}.0.0/24" for i in range(8)] + ["10.1.0.128/25", "10.0.0.0/15"]
 
@@ -22,7 +22,7 @@ ADDRESSES: list[tuple[str, ...]] = [(), ("10.2.0.3",), ("10.5.0.3", "2001:db8:5:
 
 @dataclass
 class Region:
-    """An intent and the one before the last edit."""
+    """An intent, and the intent before the last edit."""
 
     now: Intent = field(default_factory=Intent)
     before: Intent = field(default_factory=Intent)
@@ -37,7 +37,7 @@ def flavour(cloudlet: int) -> Flavour:
 
 
 def founded() -> Intent:
-    """All cloudlets active, all pools there, nobody in them."""
+    """Return an intent with all cloudlets active and all pools empty."""
     intent = Intent(route_servers=SERVERS)
     for number in range(CLOUDLETS):
         wanted = Cloudlet(f"c{number}", flavour(number), f"192.0.2.{number + 1}")
@@ -75,7 +75,7 @@ STEPS = st.one_of(
 
 
 def step(intent: Intent, edit: tuple[object, ...]) -> Intent:
-    """The intent after one edit; the same one if it was refused."""
+    """Return the intent after one edit; the same intent if the edit was refused."""
     name, *arguments = edit
     if name == "add_endpoint":
         arguments.append(["192.0.2.200"])

@@ -1,4 +1,4 @@
-"""Rows for any table, made from what the database says of it: as it is now, whatever the models are."""
+"""Rows for any table, made from the schema of the database itself, whatever the models are."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,20 +10,20 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import JSON, Boolean, Date, DateTime, Float, Integer, LargeBinary
 
 Rows = dict[str, list[dict[str, Any]]]
-"""By table; in no order."""
+"""Rows by table, in no particular order."""
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def tables(connection: Connection) -> list[Table]:
-    """All tables but Alembic's own, those that others refer to first."""
+    """Return all tables except Alembic's own; a table comes after the tables that it refers to."""
     metadata = MetaData()
     metadata.reflect(connection)
     return [table for table in metadata.sorted_tables if table.name != "alembic_version"]
 
 
 def add(connection: Connection, number: int) -> None:
-    """Adds a row to every table: every other number with NULL where that is allowed."""
+    """Add a row to every table; every other number has NULL where that is permitted."""
     for table in tables(connection):
         literals = _literals(connection, table.name)
         row = {column.name: _value(column, number, literals.get(column.name, [])) for column in table.columns}
@@ -36,30 +36,30 @@ def add(connection: Connection, number: int) -> None:
         except IntegrityError:
             if not number % 2:
                 raise
-            connection.execute(table.insert().values(row))  # a constraint wants one of them
+            connection.execute(table.insert().values(row))  # a constraint requires one of the values
 
 
 def read(connection: Connection) -> Rows:
-    """Everything that is there."""
+    """Return all rows of all tables."""
     return {t.name: [dict(row._mapping) for row in connection.execute(t.select())] for t in tables(connection)}
 
 
 def common(one: Rows, other: Rows) -> tuple[Rows, Rows]:
-    """What both have tables and columns for, in an order of its own. A table that only one has rows in is in it with
-    all of these."""
+    """Return both with only the tables and columns that they share, sorted. A table with rows on one side only keeps
+    all of its columns."""
     shared = {name: _columns(one[name], other[name]) for name in one.keys() & other.keys()}
     return _only(one, shared), _only(other, shared)
 
 
 def lost(before: Rows, after: Rows) -> set[str]:
-    """Tables and columns (`table.column`) that are not there any more."""
+    """Return the tables and columns (`table.column`) that are missing afterwards."""
     gone = before.keys() - after.keys()
     both = [name for name in before if before[name] and after.get(name)]
     return gone | {f"{name}.{column}" for name in both for column in before[name][0].keys() - after[name][0].keys()}
 
 
 def _columns(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> set[str]:
-    """Those of both, as far as there are rows to tell them by."""
+    """Return the shared columns, as far as there are rows that show them."""
     there = [set(rows[0]) for rows in (one, other) if rows]
     return set.intersection(*there) if there else set()
 
@@ -70,7 +70,7 @@ def _only(rows: Rows, columns: Mapping[str, Iterable[str]]) -> Rows:
 
 
 def _literals(connection: Connection, table: str) -> dict[str, list[Any]]:
-    """The words and numbers that constraints name, by column."""
+    """Return the words and numbers in constraints, by column."""
     found: dict[str, list[Any]] = {}
     for check in inspect(connection).get_check_constraints(table):
         text = str(check["sqltext"])
@@ -82,14 +82,14 @@ def _literals(connection: Connection, table: str) -> dict[str, list[Any]]:
 
 
 def _quotients(connection: Connection, table: str) -> list[tuple[str, str, int]]:
-    """Constraints of the form `part = whole / size`."""
+    """Return the constraints of the form `part = whole / size`."""
     checks = (str(check["sqltext"]) for check in inspect(connection).get_check_constraints(table))
     found = (re.fullmatch(r"(\w+) = \(?(\w+) / (\d+)\)?", check) for check in checks)
     return [(one[1], one[2], int(one[3])) for one in found if one]
 
 
 def _value(column: Any, number: int, allowed: list[Any]) -> Any:
-    """What refers to a row of another table refers to that of the same number."""
+    """Return a value for a column; a reference to another table names the row of the same number."""
     if column.foreign_keys:
         return _value(next(iter(column.foreign_keys)).column, number, [])
     if allowed:

@@ -1,4 +1,4 @@
-"""The first rule that matches decides, the strictest pool wins, and what is compiled to Flowspec says the same."""
+"""The first matching rule decides, the strictest pool wins, and the compiled Flowspec rules decide the same."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ DROP, ACCEPT, LIMIT, MARK = Action.DROP, Action.ACCEPT, Action.RATE_LIMIT, Actio
 
 
 def region(pools: dict[str, str], access: dict[str, tuple[AccessRule, ...]], **families: str) -> Intent:
-    """Endpoints a to d, pools of them, and rules."""
+    """Return an intent with endpoints a to d, pools of them, and rules."""
     return Intent(
         cloudlets={f"c{i}": Cloudlet(f"c{i}", Flavour.VPLS, f"192.0.2.{i}") for i in range(4)},
         endpoints={
@@ -77,7 +77,7 @@ flows = st.builds(Flow, st.sampled_from(NAMES), st.sampled_from(NAMES), protocol
 
 
 def matching(specs: tuple[FlowSpec, ...], intent: Intent, flow: Flow, version: int) -> Iterator[FlowSpec]:
-    """As a router does it: by prefix, number and port."""
+    """Yield the rules that match a flow, as a router does it: by prefix, number and port."""
     for spec in specs:
         source = intent.endpoints[flow.source]
         prefix = source.prefix if version == 4 else source.prefix6
@@ -131,7 +131,7 @@ def test_differences_lead_from_the_filters_of_one_intent_to_those_of_another(bef
 
 @given(rules, flows)
 def test_classes_tell_all_differences(found: tuple[AccessRule, ...], flow: Flow) -> None:
-    """What the rules say of a class's first port holds for the whole class."""
+    """The rules treat all ports of a class like its first port."""
     named = {protocol for protocol, _ in classes(found)}
     protocol = flow.protocol if flow.protocol in named else OTHER
     (inside,) = [
@@ -246,7 +246,8 @@ def test_no_specification_is_longer_than_gobgp_reads() -> None:
 
 
 def test_the_actions_on_the_wire() -> None:
-    """RFC 8955, sections 7.1 and 7.5: rate in bytes per second as an IEEE float, DSCP in the last octet."""
+    """The encoding is that of RFC 8955, sections 7.1 and 7.5: rate in bytes per second as an IEEE float, DSCP in the
+    last octet."""
     intent = region({"red": "ab"}, {"red": (AccessRule("r", LIMIT, rate_kbps=8),)})
     assert actions(judge(intent, Flow("a", "b"))) == ("80060000447a0000",)
     intent = region({"red": "ab"}, {"red": (AccessRule("r", MARK, dscp=46),)})

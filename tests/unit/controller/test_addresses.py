@@ -11,7 +11,7 @@ from controller.core.addresses import AddressPlan, Network, PlanError, address6
 
 @st.composite
 def prefixes(draw: st.DrawFn) -> Network:
-    """Every length from /8 (IPv6: /32) to /29 (/125), on any base."""
+    """Draw a prefix of any length from /8 (IPv6: /32) to /29 (/125), on any base."""
     if draw(st.booleans()):
         length = draw(st.integers(8, 29))
         base = draw(st.integers(0, 2**length - 1)) << (32 - length)

@@ -1,4 +1,4 @@
-"""Where VMs may be announced from: what route servers are told of it while VMs come, move and go."""
+"""Announce permits of VMs: the permits that route servers receive while VMs come, move and go."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,11 +25,11 @@ pytestmark = pytest.mark.slow
 MACS = ["02:00:5e:00:00:01", "02:00:5e:00:00:02"]
 
 At = Mapping[str, tuple[bool, list[str]]]
-"""Endpoint → whether v1's MACs are its own, and whose addresses machines there have kept."""
+"""By endpoint: whether v1's MACs are permitted there, and the addresses that machines there have kept."""
 
 
 def region(prefix6: str | None = None) -> Intent:
-    """Two EVPN cloudlets and one of VPLS."""
+    """Return an intent of two EVPN cloudlets and one of VPLS."""
     cloudlets = {f"c{n}": Cloudlet(f"c{n}", Flavour.EVPN, f"192.0.2.{n}", CloudletState.ACTIVE) for n in (1, 2, 3)}
     cloudlets["c3"] = replace(cloudlets["c3"], pe=Flavour.VPLS)
     lans = {f"c{n}-lan": Endpoint(f"c{n}-lan", f"c{n}", n, 1, f"10.{n}.0.0/24", f"10.{n}.0.1") for n in (1, 2, 3)}
@@ -71,7 +71,7 @@ def test_a_release_before_had_no_permits() -> None:
 
 
 class Told:
-    """What a route server was told of v1, in the order of its generations."""
+    """The permits for v1 that a route server has received."""
 
     def __init__(self, controller: Controller, server: FakeRouteServer) -> None:
         self.controller, self.server = controller, server
@@ -103,7 +103,8 @@ class Told:
 
 
 async def test_there_with_a_kept_address_and_back(controller: Controller, route_server: FakeRouteServer) -> None:
-    """New first, withdrawal last: in between both may announce it. It comes back with the address of the LAN there."""
+    """The new permit is added before the old one is withdrawn: in between both cloudlets may announce the VM. The VM
+    comes back with the address of the LAN there."""
     kept = ["10.1.0.3", "2001:db8:1::3"]
     async with town(controller, pe="evpn", ipv6=True) as town_:
         told, mover = Told(controller, route_server), town_.movers["c1"]
@@ -127,7 +128,7 @@ async def test_there_with_a_kept_address_and_back(controller: Controller, route_
 
 
 async def _nudge(mover: Mover) -> None:
-    """It looks at its orders again."""
+    """Make the mover look at its orders again."""
     async with mover.agent.came:
         mover._seen = 0
         mover.agent.came.notify_all()
@@ -167,7 +168,7 @@ async def test_what_does_not_come_off_leaves_nothing(
 
 @pytest.mark.parametrize("step", ["authorise", "memory", "discard"])
 async def test_a_controller_that_dies_in_between(start: Start, route_server: FakeRouteServer, step: str) -> None:
-    """After the move has turned and before the intent was told: it is told by the next one."""
+    """The controller dies after the step of the move and before the permits are updated: its successor updates them."""
     async with start(route_server) as first, town(first, pe="evpn") as town_:
         told = Told(first, route_server)
         await told.becomes({"c1-lan": (True, [])})
@@ -195,7 +196,8 @@ async def _nothing() -> bool:
 
 @pytest.mark.parametrize("away", ["the route server", "a trial"])
 async def test_no_move_waits_for_it(controller: Controller, route_server: FakeRouteServer, away: str) -> None:
-    """Neither a route server that is away nor a change on trial, on which none can be built, holds a move up."""
+    """A move waits neither for an absent route server nor for a change on trial, on top of which no other change is
+    possible."""
     async with town(controller, pe="evpn") as town_:
         told = Told(controller, route_server)
         await told.becomes({"c1-lan": (True, [])})

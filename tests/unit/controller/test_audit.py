@@ -1,4 +1,4 @@
-"""The audit log: no change without its entry, no entry without its change, and tampering shows."""
+"""The audit log: no change without its entry, no entry without its change, and tampering is visible."""
 
 import asyncio
 import json
@@ -38,7 +38,7 @@ def sealed(entries: list[AuditEntry]) -> list[tuple[AuditEntry, str]]:
 
 
 def first_flaw(entries: list[tuple[AuditEntry, str]]) -> int | None:
-    """The number of the first entry that does not follow, counted from 1."""
+    """Return the number of the first entry that does not fit into the chain, counted from 1."""
     chain = Chain()
     return next((n for n, one in enumerate(entries, 1) if chain.follow(*one)), None)
 
@@ -199,7 +199,7 @@ async def test_the_database_refuses_tampering(controller: Controller, change: st
 
 
 async def lift(database: Database) -> None:
-    """What the owner of the table can do."""
+    """Remove the triggers that protect the audit log, as the owner of the table can."""
     sqlite = "DROP TRIGGER audit_kept_update", "DROP TRIGGER audit_kept_delete"
     async with database.write() as session:
         for statement in ("DROP TRIGGER audit_kept ON audit",) if database.shared else sqlite:
@@ -261,7 +261,7 @@ def mac(i: int, j: int) -> dict[str, str]:
 
 
 async def test_what_the_controller_does_by_itself(controller: Controller) -> None:
-    """A trial whose time is over; and nothing where nothing changes."""
+    """An expired trial has an entry, and nothing has an entry if nothing changes."""
     for number in (1, 2):
         await controller.cloudlet(f"c{number}", number)
     await controller.post("/vcps", {"name": "blue"})

@@ -1,4 +1,4 @@
-"""Authorities by their entry points, and a controller whose certificates are issued elsewhere."""
+"""Authorities by their entry points, and a controller whose certificates another authority issues."""
 
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -31,7 +31,7 @@ def breaks(directory: Path) -> Authority:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The directory of an authority that is not the controller's, which is installed."""
+    """The directory of an installed authority that is not the controller's own."""
     monkeypatch.setattr(found, "entry_points", lambda group: POINTS)
     openssl_authority.make(tmp_path / "elsewhere")
     return tmp_path / "elsewhere"

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=Tr
 
 @pytest.fixture(scope="module")
 def own_cluster() -> Iterator[Cluster]:
-    """One that may be stopped."""
+    """A database server that the test may stop."""
     with Cluster() as server:
         server.create("weft")
         migrate(server.url("weft"))
@@ -103,7 +103,7 @@ async def test_nothing_that_was_answered_is_lost_in_a_crash(running: Controller,
 async def test_connections_that_the_server_ended_are_not_noticed(running: Controller, own_cluster: Cluster) -> None:
     await running.get("/vcps")
     for _ in range(3):
-        # Waits until they have ended: a signal alone may come in the middle of what is asked next.
+        # Waits until they have ended: a signal alone could interrupt the next query.
         end = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = 'weft'"
         await asyncio.to_thread(own_cluster.execute, end)
         await eventually(lambda: not running.region.database.writer.pool.checkedout())  # type: ignore[attr-defined]
@@ -112,7 +112,7 @@ async def test_connections_that_the_server_ended_are_not_noticed(running: Contro
 
 
 async def test_an_event_never_appears_below_one_that_was_seen(database_url: str) -> None:
-    """Transactions that begin in one order and end in another."""
+    """Two transactions begin in one order and end in the other."""
     database = Database(database_url)
     order: list[str] = []
 
@@ -151,7 +151,7 @@ async def test_who_waits_for_a_turn_too_long_is_told_so(database_url: str, monke
 
 
 async def test_two_that_wait_for_each_other_both_get_there(database_url: str) -> None:
-    """A deadlock: one of them is begun again."""
+    """The transactions deadlock, and one of them is repeated."""
     database = Database(database_url)
     met = asyncio.Barrier(2)
     tries: list[int] = []

@@ -1,4 +1,4 @@
-"""Work in the background that fails ends the controller, with the reason: whoever started it starts it again."""
+"""A failure in background work ends the controller, with the reason; the service manager starts it again."""
 
 import gc
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Backups of a running controller, taken as docs/operate/database.md says, and what a controller finds that starts on
+"""Backups of a running controller, taken as docs/operate/database.md says, and the state of a controller that starts on
 one."""
 
 import asyncio
@@ -26,7 +26,7 @@ Backup = Callable[[str, str], Awaitable[None]]
 
 @pytest.fixture
 def place(request: pytest.FixtureRequest, tmp_path: Path, cluster: Cluster) -> Iterator[str]:
-    """An empty database somewhere else."""
+    """Yield the URL of an empty database in another place."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/elsewhere.db"
         return
@@ -111,7 +111,7 @@ async def ask(controller: Controller, headers: dict[str, str]) -> httpx.Response
 
 @contextmanager
 def load(controller: Controller) -> Iterator[list[str]]:
-    """Pools are made one after the other; gives the names of those that were answered."""
+    """Create pools one after the other during the block; yield the names of those that were answered."""
     made: list[str] = []
 
     async def work(worker: int) -> None:
@@ -152,7 +152,7 @@ async def test_a_copy_is_the_same_row_by_row(database_url: str, place: str) -> N
 
 
 def alike(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """In an order of their own, and what the two databases write differently in one way: moments in UTC."""
+    """Return the rows sorted, with times in UTC, as the two databases write them differently."""
     plain = [{column: _plain(row[column]) for column in sorted(row)} for row in rows]
     return sorted(plain, key=repr)
 

@@ -1,4 +1,5 @@
-"""Every part of every request body has an end: a text has a length, a number a range, lists and mappings a size."""
+"""Every part of every request body is bounded: a text has a maximum length, a number a range, lists and mappings a
+size."""
 
 from collections.abc import Iterator
 from re import _parser  # it alone tells how long a match can be
@@ -14,11 +15,11 @@ Schema = dict[str, Any]
 DOCUMENT = create_app(Settings()).openapi()
 LONGEST = 1 << 16
 FORMATS = {"uuid", "ipv4", "ipv6", "date-time", "date", "time"}
-"""Texts that are parsed to something of a fixed size."""
+"""Formats of texts that are parsed to a value of fixed size."""
 
 
 def bodies() -> Iterator[tuple[str, Schema]]:
-    """Every request body, by its operation."""
+    """Yield every request body, by its operation."""
     for path, operations in DOCUMENT["paths"].items():
         for method, operation in operations.items():
             for kind, content in operation.get("requestBody", {}).get("content", {}).items():
@@ -28,14 +29,14 @@ def bodies() -> Iterator[tuple[str, Schema]]:
 
 
 def resolved(schema: Schema) -> Schema:
-    """The schema itself where it is a reference."""
+    """Return the schema, with a reference resolved."""
     while "$ref" in schema:
         schema = DOCUMENT["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     return schema
 
 
 def ends(text: Schema) -> bool:
-    """Whether a text has a longest value."""
+    """Return whether a text has a maximum length."""
     if "maxLength" in text or "const" in text or "enum" in text or text.get("format") in FORMATS:
         return True
     pattern = text.get("pattern", "")
@@ -45,7 +46,7 @@ def ends(text: Schema) -> bool:
 
 
 def endless(schema: Schema, at: str, seen: frozenset[int] = frozenset()) -> Iterator[str]:
-    """Where a body has no end."""
+    """Yield the places at which a body is unbounded."""
     schema = resolved(schema)
     if id(schema) in seen:
         return

@@ -1,4 +1,4 @@
-"""Certificates over the whole way: agents ask, the controller issues, and what is revoked is good for nothing."""
+"""Certificates end to end: agents request them, the controller issues them, and revoked ones are refused everywhere."""
 
 import asyncio
 import time
@@ -215,7 +215,7 @@ async def test_a_new_enrolment_ends_what_there_was_before(controller: Controller
 
 
 async def test_a_renewal_and_a_revocation_at_the_same_time(controller: Controller) -> None:
-    """Whichever comes first, no certificate that is good is left."""
+    """Whichever comes first, no valid certificate remains."""
     for number in range(1, 6):
         name = f"c{number}"
         enrolment = await enrolled(controller, name, number)

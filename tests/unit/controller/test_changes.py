@@ -1,4 +1,4 @@
-"""The change flow: receipts, confirmations, order, and what happens when a part is away."""
+"""The change flow: receipts, confirmations, order, and absent parts."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What a person may do here, from what a token says."""
+"""The permissions of a user, derived from the claims of a token."""
 
 from typing import Any
 

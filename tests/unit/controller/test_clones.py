@@ -34,10 +34,10 @@ def test_an_id_that_goes_back_to_the_first_mac_is_two_machines_and_both_are_name
 @pytest.mark.parametrize(
     "other",
     [
-        use("c2", 2, 2000, 3000),  # has gone there
+        use("c2", 2, 2000, 3000),  # the device has moved there
         use("c2", 2, 1800, 1800),
         use("c2", 1, 100, 100),  # the machine itself
-        replace(THERE, cloudlet="c1"),  # the agent tells that
+        replace(THERE, cloudlet="c1"),  # the agent reports this itself
     ],
 )
 def test_one_machine_is_none(other: Use) -> None:

@@ -1,5 +1,5 @@
-"""A connection that has ended costs nothing: it is freed at once, and does not wait for the collector of cycles, which
-looks seldom at what is old (`controller.server.serving.COLLECT`)."""
+"""A closed connection uses no memory: it is freed at once, and does not wait for the cyclic garbage collector, which
+rarely examines old objects (`controller.server.serving.COLLECT`)."""
 
 import asyncio
 import gc
@@ -34,7 +34,8 @@ ENDS: dict[str, tuple[bool, str | bytes, str]] = {
     "an unknown path": (True, "GET /nowhere HTTP/1.1\r\nHost: c\r\n\r\n", "404"),
     "a stream": (True, f"GET /api/v1/events HTTP/1.1\r\nHost: c\r\nAccept: text/event-stream\r\n{BEARER}\r\n", "200"),
 }
-"""How a connection may end: whether there is TLS, what is said, and the status of what comes back, if anything does."""
+"""Ways in which a connection may end: whether there is TLS, the octets that are sent, and the status of the answer, if
+there is one."""
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ async def serving(listen: Listen, path: Path) -> AsyncIterator[Listening]:
 
 
 def speak(port: int, secure: bool, text: str | bytes) -> str:
-    """Says that, hears what comes first, and hangs up without a word. Returns the status of an answer."""
+    """Send a text, receive the first answer, and close without notice. Returns the status of the answer."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with (
@@ -73,7 +74,7 @@ def alive() -> list[str]:
 
 
 async def test_an_open_one_costs_little(listen: Listen, tmp_path: Path, without_collector: None) -> None:
-    """asyncio would keep 256 KiB for it."""
+    """With asyncio's defaults a connection would keep 256 KiB."""
     async with serving(listen, tmp_path) as controller:
         assert controller.tls
         speaking = asyncio.create_task(asyncio.to_thread(speak, controller.tls, True, GET))

@@ -1,4 +1,5 @@
-"""Consent of tenants: an endpoint whose tenant is asked is nowhere until that tenant has agreed to it."""
+"""Consent of tenants: an endpoint whose tenant must consent is in no pool and no rule set until the tenant has
+consented."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,11 +54,11 @@ EDITS = st.one_of(
     st.tuples(st.just("policy"), st.sampled_from(sorted(POLICIES))),
     STEPS.map(tuple),
 )
-"""Other steps are one kind among these, or they would be nearly all."""
+"""Edits of which all other steps are one alternative; otherwise nearly all edits would be other steps."""
 
 
 def edited(intent: Intent, edit: tuple[Any, ...]) -> Intent:
-    """As the controller does it: an edit, and what the policy makes of it."""
+    """Apply an edit, and the policy to its result, as the controller does."""
     try:
         match edit:
             case "give", name:
@@ -74,7 +75,7 @@ def edited(intent: Intent, edit: tuple[Any, ...]) -> Intent:
 
 
 def held(intent: Intent) -> set[str]:
-    """A second model: by the words of the policy."""
+    """Return the endpoints without consent by a second model, directly from the policy's words."""
     asking = {tenant.name for tenant in intent.policy.tenants.values() if tenant.consent}
     return {e.name for e in intent.endpoints.values() if e.tenant in asking and e.consented_by is None}
 
@@ -207,7 +208,8 @@ def members(server: FakeRouteServer) -> set[str]:
 
 
 async def test_an_endpoint_waits_for_its_tenant(controller: Controller, route_server: FakeRouteServer) -> None:
-    """From the answer to the rule set and the desired state, on both databases, and after a withdrawal as before."""
+    """The answer, the rule set and the desired state follow a consent, and after its withdrawal they are as before, on
+    both databases."""
     await applied(controller, POLICY.replace("members: [c1-lan, c2-lan]", "select: {}"))
     agent = await controller.agent("c1", 1, tenant="acme")
     await controller.agent("c2", 2)
@@ -270,7 +272,8 @@ async def test_only_the_tenant_and_admins_consent(controller: Controller) -> Non
 
 
 async def test_a_policy_that_begins_to_ask(controller: Controller, route_server: FakeRouteServer) -> None:
-    """What is in force is listed, refused, and then held back or counted, as the operator says."""
+    """A plan lists the endpoints in force without consent; the operator has them held back or counted as consented, and
+    is refused otherwise."""
     for number in (1, 2, 3):
         await controller.cloudlet(f"c{number}", number, tenant="other" if number == 3 else "acme")
     await applied(controller, OPEN)
@@ -305,7 +308,7 @@ async def test_a_policy_that_begins_to_ask(controller: Controller, route_server:
 
 
 async def test_a_withdrawal_does_not_wait_for_a_trial(controller: Controller, route_server: FakeRouteServer) -> None:
-    """Not for an hour of it, and what comes back afterwards is not the endpoint."""
+    """The withdrawal ends a trial of an hour at once, and the rollback does not bring the endpoint back."""
     await applied(controller, POLICY.replace("members: [c1-lan, c2-lan]", "select: {}"))
     for number in (1, 2, 3):
         await controller.cloudlet(f"c{number}", number, tenant="acme" if number == 1 else None)

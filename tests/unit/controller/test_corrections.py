@@ -1,4 +1,4 @@
-"""Corrections by history: right on average, slow to believe, not moved by one bad day."""
+"""Corrections by history: right on average, slow to change, not affected by one bad day."""
 
 from math import log
 from random import Random
@@ -14,8 +14,8 @@ LINK, OTHER = ("c1", "c2"), ("c2", "c3")
 
 
 def history(random: Random, moves: int, image: float, link: float, noise: float, odd: float = 0.0) -> list[Past]:
-    """Moves of two images over two links, that take `image` and `link` times what the model says, with log-normal noise
-    around it; a part of them, `odd`, goes altogether wrong."""
+    """Return moves of two images over two links that take `image` and `link` times the model's prediction, with
+    log-normal noise; the share `odd` of them goes completely wrong."""
     found = []
     for _ in range(moves):
         which, over = random.choice(["debian", "bare"]), random.choice([LINK, OTHER])
@@ -28,8 +28,8 @@ def history(random: Random, moves: int, image: float, link: float, noise: float,
 
 @given(st.integers(0, 1000), st.floats(0.5, 2.5), st.floats(0.5, 2.5), st.sampled_from([0.0, 0.1]))
 def test_corrected_predictions_are_unbiased(seed: int, image: float, link: float, odd: float) -> None:
-    """With a long history, half of the moves take longer than predicted and half less: the factor is the true one,
-    however some moves went."""
+    """With a long history, half of the moves take longer than predicted and half less: the factor is the true one, even
+    if some moves went wrong."""
     past = history(Random(seed), 400, image, link, 0.1, odd)
     for which, over, true in (("debian", LINK, image * link), ("bare", OTHER, 1.0), ("bare", LINK, link)):
         found = correction(past, which, over)

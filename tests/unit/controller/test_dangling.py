@@ -1,4 +1,5 @@
-"""Rows that somebody has deleted by hand: what refers to them is named, with the way out, and kept when it goes."""
+"""Rows that somebody has deleted by hand: the controller names the rows that refer to them and the repair, and the
+repair keeps those rows."""
 
 import json
 import re
@@ -14,7 +15,7 @@ from tests.unit.controller.test_main import run
 
 @pytest.fixture
 async def file(start: Start, tmp_path: Path, database_url: str) -> Path:
-    """The database of a controller that has ended, with two cloudlets, a pool of their LANs, a device and its lease."""
+    """The database of a stopped controller, with two cloudlets, a pool of their LANs, a device and its lease."""
     if not database_url.startswith("sqlite"):
         pytest.skip("PostgreSQL refuses to delete what others refer to")
     async with start() as controller:

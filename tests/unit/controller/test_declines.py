@@ -1,4 +1,4 @@
-"""Addresses that clients found in use, as the controller tells of them, and what hosts are told."""
+"""Addresses that clients found in use, in the controller's reports, and the settings that hosts receive."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Delegated ranges, seen from the controller: who owns what, and what becomes of an agent's account."""
+"""Delegated ranges, seen from the controller: the owner of each block, and the handling of an agent's report."""
 
 import secrets
 from collections.abc import Awaitable, Callable
@@ -21,7 +21,7 @@ def mac(number: int) -> str:
 
 
 class Ledger:
-    """An agent's side of the exchange, without any decisions of its own."""
+    """An agent's side of the exchange, which decides nothing by itself."""
 
     def __init__(self, agent: FakeAgent, endpoint: str = "c1-lan") -> None:
         self.agent, self.endpoint = agent, endpoint
@@ -161,7 +161,7 @@ async def test_blocks_come_back(controller: Controller, ledger: Ledger) -> None:
 
 @pytest.fixture
 def resting(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[None]]:
-    """Lets time pass: by the clock on the wall, and by the one that counts."""
+    """A function that advances the wall clock and the monotonic clock independently."""
 
     async def rest(counted: float, wall: float) -> None:
         delegations = controller.region.leases.delegations

@@ -1,4 +1,5 @@
-"""The API's own pages come from the controller, all of them, and every answer says what a browser may do with it."""
+"""The API's documentation pages come completely from the controller, and every answer tells a browser what it may do
+with it."""
 
 import json
 import re

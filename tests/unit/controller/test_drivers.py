@@ -1,4 +1,4 @@
-"""A database's driver as requests use it that end in the middle."""
+"""A database driver used by requests that are cancelled in the middle."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <
 
 @pytest.mark.parametrize("pause", [0.0, 0.001, 0.1])
 async def test_whatever_is_cancelled_twice_leaves_no_task_behind(tmp_path: Path, pause: float) -> None:
-    """A caller hangs up, and a scope of anyio cancels again for as long as something goes on within."""
+    """A caller closes the connection, and a scope of anyio cancels again as long as work continues inside."""
     engine = drivers.sqlite(drivers.with_driver(f"sqlite:///{tmp_path}/weft.db"), "BEGIN")
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""Enrolment when an answer is lost: the same agent is answered again, and nobody else."""
+"""Enrolment with a lost answer: the same agent gets the answer again, and nobody else does."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What is predicted of a move from the facts that are known of it, and what is decided on that."""
+"""The prediction of a move from the known facts, and the decision based on it."""
 
 import pytest
 from hypothesis import given
@@ -41,8 +41,8 @@ def test_what_was_gathered_is_what_is_decided_on(given: Facts, relation: Relatio
 
 @given(facts, st.floats(0.1, 10), st.integers(1, 60))
 def test_history_only_changes_what_it_is_about(given: Facts, factor: float, moves: int) -> None:
-    """The same facts with a history of the machine's own image: the model's forecast is the same unless an input is
-    taken from there, and the corrected one is the forecast times the factor."""
+    """A history of the machine's own image is added to the same facts: the model's forecast stays the same unless one
+    of its inputs comes from there, and the corrected forecast is the forecast times the factor."""
     past = [Profile(Past("debian", ("c1", "c2"), 10 * factor, 10), "other")] * moves
     bare, taught = estimate(given), estimate(Facts(**{**vars(given), "history": past}))
     assert taught.forecast == bare.forecast

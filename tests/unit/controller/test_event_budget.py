@@ -1,4 +1,5 @@
-"""Nobody outside of the controller fills the event list: budgets of each source, the size of data, what is kept."""
+"""No source outside of the controller can fill the event list: a budget for each source, limits for the data, and for
+the stored events."""
 
 import ast
 import asyncio
@@ -24,7 +25,7 @@ OWN = {
     "api/consents.py",
     "api/devices.py",
     "api/endpoints.py",
-    "api/enrolments.py",  # with a token that an operator made
+    "api/enrolments.py",  # an operator made the token
     "api/held.py",
     "api/members.py",
     "api/route_servers.py",
@@ -35,13 +36,13 @@ OWN = {
     "leases/reservations.py",
     "migration/controller_steps.py",
     "migration/moves.py",
-    "migration/transitions.py",  # the steps of a move, of which a saga has an end
+    "migration/transitions.py",  # the steps of a move are limited in number
     "migration/vms.py",
     "region.py",
     "routeservers/session_keys.py",
     "runtime/event_log.py",  # the route servers themselves
 }
-"""Where operators and the controller itself cause all events, or those that name no source."""
+"""Modules in which operators and the controller itself cause all events, or events have no source."""
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def _sourceless() -> Iterator[str]:
 
 
 def test_each_event_names_its_source_or_is_the_controller_s_own() -> None:
-    mixed = {"leases/static_hosts.py", "identity/certificates.py"}  # some of theirs are operators'
+    mixed = {"leases/static_hosts.py", "identity/certificates.py"}  # operators cause some of these events
     assert set(_sourceless()) - mixed <= OWN
 
 

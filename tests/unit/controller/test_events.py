@@ -1,4 +1,4 @@
-"""Events as rows, in both databases: what was said comes back, and numbers follow the order of commits."""
+"""Events as rows, in both databases: they read back as written, and their numbers follow the order of commits."""
 
 import asyncio
 from collections.abc import AsyncIterator

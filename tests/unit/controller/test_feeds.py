@@ -1,4 +1,4 @@
-"""When a document of an agent's stream is sent anew."""
+"""The conditions under which a document of an agent's stream is sent again."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ NOBODY: Any = None
 
 
 class Source:
-    """A document with a version and what is in it; None: it cannot be had."""
+    """A source of a document with a version and a text; without a text the document is not available."""
 
     def __init__(self) -> None:
         self.version, self.text, self.rendered = 1, "one", 0

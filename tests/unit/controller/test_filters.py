@@ -1,4 +1,4 @@
-"""Agents hear what to filter, ahead of the desired state it goes with, and what they count is shown."""
+"""Agents receive filters before the desired state that goes with them, and the API shows their counters."""
 
 import asyncio
 from typing import get_args

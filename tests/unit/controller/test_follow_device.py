@@ -1,4 +1,5 @@
-"""A device is seen somewhere else: its VM follows where the paper lets it, by figures that are on record."""
+"""A device is seen at another place: its VM follows if the paper permits it, and the figures of the decision are
+recorded."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -64,13 +65,13 @@ def bandwidth(mbits: float) -> BandwidthRow:
 
 
 def taken_to_be(device: str, endpoint: str, since: datetime) -> SightingRow:
-    """A device that is taken to be at an endpoint since then."""
+    """Return a row by which a device is considered to be at an endpoint since that time."""
     seen = {"endpoint": endpoint, "since": since, "seen_endpoint": endpoint, "seen_since": since, "turned_at": since}
     return SightingRow(device=device, how="lease", at=since, **seen)
 
 
 class Starts:
-    """Moves that were begun."""
+    """The moves that were begun."""
 
     def __init__(self, refuse: str = "") -> None:
         self.begun: list[tuple[str, str, str, int]] = []
@@ -84,7 +85,7 @@ class Starts:
 
 
 async def ready(controller: Controller, start: Starts, memory_used: int = 100 * MB) -> FollowDevice:
-    """m1's VM `web` runs at c1-lan; 0.2 MB a second are written."""
+    """Prepare m1's VM `web`, which runs at c1-lan and writes 0.2 MB a second."""
     await region(controller, "m1", "m2")
     await controller.post("/vms", WEB)
     await say(controller, "c1", MachineState(name="web", condition="running", memory_used=memory_used, dirty_rate=2e5))
@@ -114,7 +115,7 @@ async def ready(controller: Controller, start: Starts, memory_used: int = 100 * 
 async def test_the_papers_cases(
     controller: Controller, rows: list[Callable[[], Any]], memory_used: int, course: str, reason: str
 ) -> None:
-    """Teka, section V, from what the agents have measured to the move that is begun, or is not."""
+    """The cases of Teka, section V, from the agents' measurements to the move that is begun, or is not."""
     start = Starts()
     deciding = await ready(controller, start, memory_used)
     await add(controller, *[row() for row in rows])
@@ -137,21 +138,21 @@ async def test_what_is_not_decided(controller: Controller) -> None:
     start = Starts()
     deciding = await ready(controller, start)
     await add(controller, neighbour(1.0))
-    assert await deciding.seen("m2", "c2-lan") is None  # no VM
+    assert await deciding.seen("m2", "c2-lan") is None  # m2 has no VM
     assert await deciding.seen("m9", "c2-lan") is None
-    assert await deciding.seen("m1", "c1-lan") is None  # there already
+    assert await deciding.seen("m1", "c1-lan") is None  # the VM is there already
     assert await deciding.seen("m1", "c9-lan") is None
     await begin_move(controller, "web")
-    assert await deciding.seen("m1", "c2-lan") is None  # on its way
+    assert await deciding.seen("m1", "c2-lan") is None  # the VM is on its way
     async with controller.region.database.write() as session:
         await session.execute(delete(MoveRow))
         await machine_reports.heard(session, controller.region.intent, MoveReport(cloudlet="c1"))
-    assert await deciding.seen("m1", "c2-lan") is None  # does not run
+    assert await deciding.seen("m1", "c2-lan") is None  # the VM does not run
     assert (await controller.get("/decisions"))["items"] == [] and start.begun == []
 
 
 async def test_a_vm_follows_its_device(controller: Controller) -> None:
-    """The whole path: the decision begins a move, the move is carried out, and what it took is on record."""
+    """The whole path: the decision begins a move, agents carry it out, and its figures are recorded."""
     async with town(controller) as there:
         await add(controller, neighbour(20.0))
         row = await controller.region.migration.follow_device.seen("m1", "c2-lan")
@@ -163,7 +164,7 @@ async def test_a_vm_follows_its_device(controller: Controller) -> None:
         (profile,) = (await controller.get("/profiles"))["items"]
         assert (profile["move"], profile["seconds"], profile["paused_ms"]) == (move["name"], 2.5, 40.0)
         assert profile["predicted_seconds"] == kept["estimate"]["seconds"] and profile["rtt_before_ms"] == 20.0
-        assert await controller.region.migration.follow_device.seen("m1", "c2-lan") is None  # it is there
+        assert await controller.region.migration.follow_device.seen("m1", "c2-lan") is None  # the VM is there
         own = (await controller.get("/audit", who="controller"))["items"]
         assert any(one["method"] == "move" and one["path"].startswith("v1 to c2-lan: ") for one in own)
         asked = await there.over(await there.start("c1-lan"))
@@ -185,10 +186,10 @@ async def test_a_start_that_is_refused_is_over(controller: Controller) -> None:
 
 
 async def test_what_stood_in_the_way_may_pass(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A VM that was left behind follows as soon as it may, and is not sent twice."""
+    """A VM that was left behind follows as soon as it may, and is not moved twice."""
     start = Starts()
     deciding = await ready(controller, start)
-    await deciding.look()  # nobody knows where m1 is
+    await deciding.look()  # m1's place is unknown
     await add(controller, taken_to_be("m1", "c2-lan", now()))
     for _ in range(3):
         await deciding.look()
@@ -200,14 +201,14 @@ async def test_what_stood_in_the_way_may_pass(controller: Controller, monkeypatc
     assert len(start.begun) == 1
     await begin_move(controller, "web")
     monkeypatch.setattr(module, "now", lambda: now() + AGAIN)
-    await deciding.look()  # it is on its way
+    await deciding.look()  # the VM is on its way
     assert len(start.begun) == 1
     async with controller.region.database.write() as session:
         await session.execute(delete(MoveRow))
     await add(controller, neighbour(20.0, cloudlet="c2", neighbour="c1"))
     async with controller.region.database.write() as session:
         await session.execute(update(NeighbourRow).values(fresh_until=now() + 2 * AGAIN))
-    await deciding.look()  # it came to nothing
+    await deciding.look()  # the move failed
     assert [found["course"] for found in (await controller.get("/decisions"))["items"]] == [
         "move",
         "move",
@@ -216,7 +217,7 @@ async def test_what_stood_in_the_way_may_pass(controller: Controller, monkeypatc
 
 
 async def look_now_and_later(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks for VMs that are away from their devices, with c1, c2 and c3 near each other."""
+    """Look for VMs that are not with their devices, with c1, c2 and c3 near each other."""
     async with controller.region.database.write() as session:
         await session.execute(delete(NeighbourRow))
         session.add_all(
@@ -229,7 +230,7 @@ async def look_now_and_later(controller: Controller, monkeypatch: pytest.MonkeyP
 
 
 async def moved(controller: Controller) -> list[tuple[str, str, str]]:
-    """Who was to move where, and who asked for it, the first one first."""
+    """Return the requested moves, oldest first: VM, destination, and requester."""
     found = (await controller.get("/moves"))["items"]
     return [(one["vm"], one["endpoint"], one["asked_by"]) for one in reversed(found)]
 
@@ -238,8 +239,8 @@ async def moved(controller: Controller) -> list[tuple[str, str, str]]:
 async def test_a_move_that_was_asked_for_stands(
     controller: Controller, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
-    """The VM does not go back to where its device was before, whoever looks; it follows once the device is taken to be
-    elsewhere, or there anew."""
+    """The VM does not go back to its device's earlier place; it follows when the device is considered to be elsewhere,
+    or at the earlier place anew."""
     pool = ("c1-lan", "c2-lan", "c3-lan")
     async with town(controller, pool=pool) as there:
         await add(controller, taken_to_be("m1", "c1-lan", now()))
@@ -259,7 +260,7 @@ async def test_a_move_that_was_asked_for_stands(
 
 
 async def test_an_evacuation_stands(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The devices are still at the cloudlet that their VMs have left."""
+    """The devices are still at the cloudlet that was evacuated."""
     async with town(controller) as there:
         for number in (2, 3):
             name, device = f"v{number}", f"m{number}"
@@ -298,15 +299,15 @@ async def test_a_move_that_was_undone_does_not_stand(controller: Controller, mon
         ("evacuation", "done", 0, 60, True),
         ("deciding", "done", 0, 60, False),
         ("operator", "undone", 0, 60, False),
-        ("operator", "done", 20, 60, False),  # before its device came to where it is
-        ("operator", "done", 5, 2, False),  # another VM of that name
+        ("operator", "done", 20, 60, False),  # before its device came to its present place
+        ("operator", "done", 5, 2, False),  # another VM with that name
     ],
 )
 async def test_which_moves_stand(
     controller: Controller, asked_by: str, state: str, asked: int, made: int, stands: bool
 ) -> None:
-    """Of a VM that was made so many minutes ago, asked for so many minutes ago; its device came 10 minutes ago. What
-    stands is remembered, however old it is."""
+    """The VM was created `made` minutes ago, the move was requested `asked` minutes ago, and the device came 10 minutes
+    ago. A move that stands is kept, however old it is."""
     start, at = Starts(), now()
     deciding = await ready(controller, start)
     before = at - timedelta(minutes=asked)

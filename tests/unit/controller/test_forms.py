@@ -1,4 +1,4 @@
-"""Errors about a value are in words, with an example or a unit; the API accepts nothing that cannot be."""
+"""Errors about a value are readable, with an example or a unit; the API accepts no impossible value."""
 
 import re
 from collections.abc import Iterator
@@ -67,7 +67,8 @@ def _with(body: Any, mac: str) -> Any:
 
 
 def test_every_mac_that_the_api_takes_is_of_the_one_type() -> None:
-    """Bodies of operators, not what agents report: a client that says it has another one is no operator's mistake."""
+    """The test covers operators' requests and not agents' reports: an unusual MAC from a client is no mistake of an
+    operator."""
     schemas = create_app(Settings()).openapi()["components"]["schemas"]
     one = {"maxLength": 40, "type": "string"}
     for name, taker in (("NewDevice", "mac"), ("NewStatic", "mac"), ("NewVm", "macs")):

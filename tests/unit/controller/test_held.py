@@ -1,4 +1,4 @@
-"""Routes that are held back from PEs: what the API says of them, and how they are sent again."""
+"""Routes that are held back from PEs: their display in the API, and their release."""
 
 from tests.unit.controller.conftest import Start
 from tests.unit.controller.fake_routeserver import fake_route_server

@@ -1,5 +1,5 @@
-"""Values that one of the databases cannot keep: characters that PostgreSQL has no place for, texts and numbers that do
-not fit. None of them is a defect of the controller's."""
+"""Values that one of the databases cannot store: characters that PostgreSQL does not support, texts and numbers that do
+not fit. None of them may cause an internal error."""
 
 import asyncio
 import json
@@ -113,14 +113,14 @@ async def test_policies(controller: Controller) -> None:
 
 
 async def test_a_policy_of_brackets(controller: Controller) -> None:
-    """It is no JSON, and deeper than JSON's reader goes."""
+    """The body is not JSON, and is nested deeper than the JSON reader permits."""
     body = b'["\\ud83d",' + b"[" * 50_000
     answer = await controller.http.post("/api/v1/policy/check", content=body)
     assert answer.status_code < 500, answer.text
 
 
 async def _post(controller: Controller, path: str, body: Any, headers: dict[str, str] | None = None) -> Any:
-    """As JSON in ASCII: what UTF-8 cannot say is escaped."""
+    """Post JSON in ASCII, which can escape characters that UTF-8 cannot encode."""
     content = json.dumps(body).encode()
     return await controller.http.post(
         f"/api/v1{path}", content=content, headers={"Content-Type": "application/json"} | (headers or {})

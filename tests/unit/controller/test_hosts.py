@@ -1,4 +1,4 @@
-"""Hosts of route servers: who enrols as one has no PE, and protects BGP with all who have enrolled."""
+"""Hosts of route servers: a host that enrols as one has no PE, and protects BGP with all enrolled cloudlets."""
 
 from dataclasses import replace
 

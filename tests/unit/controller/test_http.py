@@ -1,4 +1,4 @@
-"""What all of the API has in common: idempotency keys, entity tags, pages, events, health, metrics."""
+"""The common parts of the API: idempotency keys, entity tags, pages, events, health, metrics."""
 
 import asyncio
 

@@ -36,7 +36,7 @@ async def running(one: Identity) -> AsyncIterator[None]:
 
 
 async def agent(controller: Controller, path: Path, **more: object) -> tuple[Door, Identity, StateDirectory]:
-    """Enrolled as c1, as `weft-agent run` does it."""
+    """Enrol an agent as c1, as `weft-agent run` does it."""
     body = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1"} | more
     (path / "token").write_text((await controller.post("/cloudlets", body))["token"])
     door = await controller.stack.enter_async_context(Door(str(controller.http.base_url)))
@@ -103,7 +103,7 @@ async def test_a_controller_that_is_away_is_asked_again(
         await agent(controller, tmp_path)
 
     class Later(datetime):
-        """The clock of the identity: 20 hours ahead."""
+        """The clock of the identity, which is 20 hours ahead."""
 
         @classmethod
         def now(cls, tz: object = None) -> "Later":

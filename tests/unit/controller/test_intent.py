@@ -86,7 +86,7 @@ def test_who_sees_whom_is_what_the_pools_say_and_never_overlaps(steps: list[tupl
 
 @given(sequences)
 def test_what_is_looked_up_follows_the_edits(steps: list[tuple[object, ...]]) -> None:
-    """As if it were found anew each time."""
+    """Every lookup returns the same as one that is computed anew."""
     intent = founded()
     for edit in steps:
         for names in LOOKUPS.values():
@@ -102,7 +102,7 @@ def test_what_is_looked_up_follows_the_edits(steps: list[tuple[object, ...]]) ->
 
 
 def _plain(found: object) -> object:
-    """Tables by their entries, everything else by its parts."""
+    """Return a value for comparison: a map by its entries, everything else by its parts."""
     return (
         dict(found.items())
         if isinstance(found, PersistentMap)

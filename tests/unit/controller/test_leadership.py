@@ -1,4 +1,4 @@
-"""One leader among the replicas on a PostgreSQL server; background work is the leader's."""
+"""One leader among the replicas on a PostgreSQL server; only the leader does background work."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Leases: pairs, renewal, expiry, return to the old pair, and a plan that is full."""
+"""Leases: pairs, renewal, expiry, return to the old pair, and a full plan."""
 
 import asyncio
 from collections import Counter
@@ -19,7 +19,7 @@ def mac(number: int) -> str:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Moves the time of leases forward."""
+    """A clock that moves the time of leases forward."""
 
     class Clock:
         ahead = timedelta()

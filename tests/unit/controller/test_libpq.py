@@ -1,4 +1,4 @@
-"""libpq's options in WEFT_DATABASE_URL: they do what they say, on a real server with TLS, or are refused by name."""
+"""libpq's options in WEFT_DATABASE_URL: each works as documented, on a real server with TLS, or is refused by name."""
 
 import datetime
 import os
@@ -23,7 +23,7 @@ from tests.postgres import OWNER, Cluster
 
 
 def certificate(directory: Path) -> None:
-    """One that is its own authority, for 127.0.0.1."""
+    """Write a self-signed certificate for 127.0.0.1."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
     names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
@@ -39,7 +39,7 @@ def certificate(directory: Path) -> None:
 
 @pytest.fixture(scope="module")
 def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path, Path]]:
-    """The URL of a database that is served over TLS, its root, and another's."""
+    """Yield the URL of a database that is served over TLS, the root of its certificate, and a foreign root."""
     mine, other = (tmp_path_factory.mktemp(name) for name in ("tls", "other"))
     certificate(mine)
     certificate(other)
@@ -134,6 +134,6 @@ def test_a_file_that_is_no_good_is_named(tmp_path: Path, options: dict[str, str]
 
 
 def test_a_pooler_is_named() -> None:
-    """PgBouncer's words for a startup parameter that it does not know."""
+    """The message is PgBouncer's for an unknown startup parameter."""
     away = trouble(OSError("FATAL: unsupported startup parameter: jit"))
     assert away is not None and "PgBouncer" in str(away) and "session mode" in str(away) and "jit" in str(away)

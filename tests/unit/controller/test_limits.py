@@ -1,4 +1,4 @@
-"""Requests that are too large, too slow, too many or not what they seem, sent to the controller as it listens."""
+"""Requests that are too large, too slow, too many or misleading, sent to a listening controller."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ async def test_a_request_that_does_not_arrive_in_time_is_ended(listen: Listen) -
 
 
 async def test_who_takes_no_answer_is_left(listen: Listen) -> None:
-    """The answer fills the sockets' buffers, and nobody reads."""
+    """The answer fills the sockets' buffers, and the client reads nothing."""
     async with listen(request_seconds=0.5) as controller:
         reader, writer = await asyncio.open_connection("127.0.0.1", controller.port, limit=1024)
         reader._transport.pause_reading()  # type: ignore[attr-defined]
@@ -59,7 +59,7 @@ async def test_who_takes_no_answer_is_left(listen: Listen) -> None:
 
 
 async def test_a_stream_lasts(listen: Listen) -> None:
-    """What is slow because there is nothing to say is not cut."""
+    """A stream that is slow because it has nothing to send is not cut."""
     async with listen(request_seconds=0.3) as controller, controller.http.stream(
         "GET", "/api/v1/agent/desired", headers=AGENT
     ) as stream:  # fmt: skip
@@ -101,8 +101,8 @@ async def test_connections_in_all_are_counted(listen: Listen) -> None:
 
 
 async def test_a_handshake_is_counted_and_has_its_time(listen: Listen, tmp_path: Path) -> None:
-    """At the port for agents: who says nothing, or speaks of TLS a byte at a time, is counted before it has said
-    anything, and sent away in time."""
+    """At the port for agents, a connection without data, or with one byte of TLS at a time, counts from its beginning
+    and is closed in time."""
     ceremony.init(tmp_path / "authority", "test", now())
     tls = {"authority": tmp_path / "authority", "agent_listen": "127.0.0.1:0"}
     async with listen(**tls, connections=3, request_seconds=0.5) as controller:
@@ -121,7 +121,7 @@ async def test_a_handshake_is_counted_and_has_its_time(listen: Listen, tmp_path:
 
 
 async def test_a_guesser_is_slowed_down_and_nobody_else(listen: Listen) -> None:
-    """From one address: tokens that are no good, and those that are."""
+    """One address sends both invalid and valid tokens."""
     async with listen(stranger_rate=0.1, caller_rate=1000) as controller:
         assert (await controller.http.get("/api/v1/vcps", headers=OPERATOR)).status_code == 200
         for number in range(3):
@@ -309,7 +309,8 @@ HEADS = {
 
 @pytest.mark.parametrize("trick", HEADS)
 async def test_heads_with_two_meanings_are_refused(listen: Listen, trick: str) -> None:
-    """And what follows on the connection, which one of the readings would take for a request, is not read."""
+    """The data that follows on the connection is not read, since one of the two readings would take it for a
+    request."""
     smuggled = head("/api/v1/vcps/blue", "DELETE") + "\r\n"
     async with listen() as controller:
         await controller.http.post("/api/v1/vcps", json={"name": "blue"}, headers=OPERATOR)

@@ -67,7 +67,7 @@ class Process:
             return False
 
     async def end(self, number: signal.Signals) -> float:
-        """Sends a signal; gives the seconds until the process is gone."""
+        """Send a signal; return the seconds until the process has ended."""
         started = time.monotonic()
         self.process.send_signal(number)
         await asyncio.wait_for(self.process.wait(), 10)

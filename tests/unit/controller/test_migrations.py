@@ -1,4 +1,4 @@
-"""The database's history: up, down, and in step with the models."""
+"""The database's migrations: up, down, and in agreement with the models."""
 
 import asyncio
 import importlib
@@ -161,11 +161,11 @@ async def test_names_are_in_the_order_of_their_bytes(empty_url: str) -> None:
 
 HISTORY = ScriptDirectory(str(Path(migrations.__file__).parent))
 REVISIONS = [script.revision for script in HISTORY.walk_revisions()][::-1]
-"""In the order in which they are gone through, which is not always that of their numbers."""
+"""The revisions in the order of their migrations, which is not always that of their numbers."""
 
 
 def step(revision: str) -> Any:
-    """A migration's module."""
+    """Return the module of a migration."""
     (path,) = Path(migrations.__file__).parent.glob(f"versions/{revision}_*.py")
     return importlib.import_module(f"migrations.versions.{path.stem}")
 
@@ -177,27 +177,27 @@ def _of_pairs_without_device(rows: Rows) -> Rows:
 
 
 GONE: dict[str, Callable[[Rows], Rows]] = {
-    "0008": _of_pairs_without_device,  # a release before has no reservations, and no place for these
+    "0008": _of_pairs_without_device,  # the release before has no reservations
     "0010": lambda rows: {"policies": [row for row in rows["policies"] if row["withdrawn_at"] is not None]},  # in force
-    "0020": lambda rows: {"tokens": [row for row in rows["tokens"] if row["tenant"] is not None]},  # too mighty without
+    "0020": lambda rows: {"tokens": [row for row in rows["tokens"] if row["tenant"] is not None]},  # too strong without
 }
-"""The rows that the way down from a revision takes away, and why. All others stay."""
+"""The rows that the downgrade from a revision deletes, and the reason. All others stay."""
 
 REWRITTEN: dict[str, dict[str, set[str]]] = {
-    "0009": {"endpoints": {"site"}, "generations": {"fabric"}},  # numbers that a release before has no place for
+    "0009": {"endpoints": {"site"}, "generations": {"fabric"}},  # numbers that the release before cannot store
 }
-"""The columns, by table, that the way down from a revision gives other values, and why. All others keep theirs."""
+"""The columns, by table, whose values the downgrade from a revision changes, and the reason. All others stay."""
 
 
 @pytest.mark.slow
 async def test_every_step_keeps_the_data_up_and_down(empty_url: str) -> None:
-    """At each revision two rows are added to every table, as the tables are then; all of them go up to the last
-    revision, down to the first, and up again at once. What is lost on the way is what a step says: a column or a table
-    in its docstring, rows in GONE, values in REWRITTEN."""
+    """At each revision the test adds two rows to every table; all rows go up to the last revision, down to the first,
+    and up again at once. Only declared losses are permitted: a column or a table in the step's docstring, rows in GONE,
+    values in REWRITTEN."""
     database = Database(empty_url)
 
     async def rows() -> Rows:
-        await database.readers.dispose()  # what a connection has prepared for the tables as they were is of no use
+        await database.readers.dispose()  # statements prepared for the earlier tables no longer work
         async with database.readers.connect() as connection:
             return await connection.run_sync(read)
 
@@ -240,7 +240,8 @@ NAMED = "vcps: {}\ntenants: {acme: {}, beta: {consent: false}, delta: {consent: 
 async def test_who_was_not_asked_before_counts_as_having_consented(
     empty_url: str, texts: tuple[str, ...], counted: list[str]
 ) -> None:
-    """By the policy in force, which is the last one. What another release asked for already stays as it is."""
+    """The policy in force, which is the last one, decides. Consents that another release has requested stay as they
+    are."""
     database = Database(empty_url)
     await upgrade(database, "0028")
     async with database.write() as session:
@@ -268,7 +269,8 @@ def _without(rows: Rows, gone: Rows) -> Rows:
 
 
 def _same(way: str, before: Rows, after: Rows, rewritten: Mapping[str, Set[str]] = MappingProxyType({})) -> None:
-    """The same rows in every table that was there before and is there still, by the columns that it had and has."""
+    """Check that every table that exists before and after has the same rows, by the columns that it has on both
+    sides."""
     one, other = common(_but(before, rewritten), _but(after, rewritten))
     for table in one:
         assert other[table] == one[table], f"{way}: {table}"

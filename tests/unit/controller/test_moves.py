@@ -1,4 +1,4 @@
-"""A VM moves where Teka's section V lets it, and nowhere else."""
+"""A VM moves if Teka's section V permits it, and otherwise not."""
 
 from dataclasses import replace
 from math import nan
@@ -65,7 +65,7 @@ def test_never_to_who_is_no_neighbour_or_too_far(policy: Migration, prospect: Pr
 
 @given(policies, prospects, times, st.sampled_from(["rtt_ms", "migration_seconds", "initiation_seconds"]))
 def test_what_gets_better_never_stops_a_move(policy: Migration, prospect: Prospect, other: float, what: str) -> None:
-    """Better: less RTT, a quicker move, a slower start; and to know is better than not to."""
+    """Better is less RTT, a quicker move, or a slower start; a known value is better than an unknown one."""
     now = getattr(prospect, what)
     better = max(other, policy.initiation_seconds if now is None else now) if what == "initiation_seconds" else other
     if what != "initiation_seconds" and now is not None:

@@ -1,4 +1,4 @@
-"""Moves through the controller: asked for over REST, carried out by fake agents, kept in either database."""
+"""Moves through the controller: requested over REST, carried out by fake agents, stored in either database."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,7 +37,7 @@ class Town:
         return str(move["name"])
 
     async def over(self, name: str) -> dict[str, Any]:
-        """Waits for the end."""
+        """Wait until the move has ended, and return it."""
         move: dict[str, Any] = {}
 
         async def ended() -> bool:
@@ -113,7 +113,8 @@ async def test_back_again_with_the_other_vnic(controller: Controller) -> None:
 
 
 async def test_back_to_where_its_address_is_from(controller: Controller) -> None:
-    """It has kept its address, which is the plan's where it goes now: there is no other one to change to."""
+    """The VM has kept its address, which is the right one at its destination: there is no other address to change
+    to."""
     async with town(controller) as town_:
         await town_.over(await town_.start(keep=True))
         await settled(lambda: _at(controller, "c2-lan"))
@@ -126,7 +127,8 @@ async def test_back_to_where_its_address_is_from(controller: Controller) -> None
 
 @pytest.mark.parametrize("walks", [True, False])
 async def test_only_a_device_that_walks_on_ends_a_move(controller: Controller, walks: bool) -> None:
-    """A new leader tells again where every device is: one that was there before the move began has not walked on."""
+    """A new leader reports every device's place again: a device that was there before the move began has not walked
+    on."""
     async with town(controller) as town_:
         place = DevicePlace(
             "c3-lan", seen_since=now(), at=now(), how="lease", turned_at=now(), endpoint="c3-lan", since=now()
@@ -212,8 +214,8 @@ async def test_a_pool_is_not_left_that_somebody_else_wants(controller: Controlle
 
 @pytest.mark.parametrize("reserved", [False, True])
 async def test_the_old_address_is_given_up(controller: Controller, reserved: bool) -> None:
-    """Neither leased to the VM nor kept for it once it is gone; the device's own lease, and what an operator has
-    reserved, are not the move's."""
+    """After the move the old address is neither leased to the VM nor reserved for it; the move changes neither the
+    device's own lease nor an operator's reservation."""
     async with town(controller) as town_:
         await town_.movers["c1"].agent.lease(endpoint="c1-lan", mac=mac(1))
         if reserved:
@@ -363,7 +365,7 @@ async def _end(movers: dict[str, Mover]) -> None:
 async def test_evacuation(controller: Controller) -> None:
     async with town(controller) as town_:
         answer = await controller.post("/cloudlets/c1/evacuation")
-        assert (answer["moves"], answer["stranded"]) == ([], ["v1"])  # nobody has measured any neighbour
+        assert (answer["moves"], answer["stranded"]) == ([], ["v1"])  # no neighbour is measured
         for number, (name, median) in enumerate((("c2", 10.0), ("c3", 500.0)), 1):
             await told(town_.movers["c1"].agent, "c1", measured(number, name, median), run=f"r{number}")
         answer = await controller.post("/cloudlets/c1/evacuation")
@@ -376,7 +378,7 @@ async def test_evacuation(controller: Controller) -> None:
 
 
 async def test_a_cloudlet_that_drains_is_evacuated_before(controller: Controller) -> None:
-    """Where VMs run, draining is refused; if it is forced, an evacuation says of each VM what is in the way."""
+    """A cloudlet with running VMs refuses to drain; a forced evacuation names the obstacle for each VM."""
     async with town(controller) as town_:
         drain, first = "/cloudlets/c1/drain", "v1 is running at c1-lan, and cannot leave once c1 drains: evacuate c1"
         await controller.refused(409, drain, None, None, first)

@@ -29,7 +29,7 @@ VM = {"name": "v1", "device": "m1", "endpoint": "c1-lan", "driver": "simulated",
 
 @dataclass
 class Site:
-    """A cloudlet's agent, as far as moves go. `stop` and `start` are a restart: what is on the disk stays."""
+    """A cloudlet's agent, as far as moves need it. `stop` and `start` restart it: the state on the disk stays."""
 
     name: str
     directory: Path
@@ -100,7 +100,7 @@ async def at(controller: Controller, endpoint: str) -> bool:
 
 
 async def over(controller: Controller, name: str) -> dict[str, Any]:
-    """Waits until nothing is left to be done."""
+    """Wait until the move has no step left; return it."""
     async with asyncio.timeout(60):
         while True:
             move: dict[str, Any] = await controller.get(f"/moves/{name}")

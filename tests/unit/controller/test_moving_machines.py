@@ -1,4 +1,4 @@
-"""Moves from the REST call to the (simulated) hypervisor: the controller and what its agents carry orders out with."""
+"""Moves from the REST call to the (simulated) hypervisor: the controller and the executors of its agents."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,14 +22,14 @@ VM = {"name": "vm1", "device": "m1", "endpoint": "c1-lan", "driver": "simulated"
 
 
 class Line(Ear):
-    """From an agent's executor to the real controller."""
+    """The connection from an agent's executor to the real controller."""
 
     def __init__(self, agent: FakeAgent) -> None:
         super().__init__()
         self._agent = agent
 
     async def moves(self, report: MoveReport) -> None:
-        """As agents/controller/client.py answers."""
+        """Send a report; raise the same errors as agents/controller/client.py."""
         if self.away:
             raise ControllerAway("cut off")
         answer = await self._agent.moves(**report.model_dump())
@@ -47,7 +47,7 @@ class Agent:
         self._seen = 0
 
     async def run(self) -> None:
-        """Works until cancelled."""
+        """Pass on orders until cancelled."""
         while True:
             async with self.agent.came:
                 await self.agent.came.wait_for(lambda: len(self.agent.orders) > self._seen)
@@ -55,7 +55,7 @@ class Agent:
             self.cloudlet.order(*self.agent.orders[-1].orders)
 
     async def restart(self) -> None:
-        """The stream begins with what is ordered now."""
+        """Restart the executor; its stream begins with the current orders."""
         await self.cloudlet.stop()
         self.cloudlet.start()
         self.cloudlet.order(*self.agent.orders[-1].orders)
@@ -93,7 +93,7 @@ async def at(controller: Controller, endpoint: str) -> bool:
 
 
 async def over(controller: Controller, name: str) -> dict[str, Any]:
-    """The move's end."""
+    """Wait until the move has ended; return it."""
     move: dict[str, Any] = {}
 
     async def ended() -> bool:

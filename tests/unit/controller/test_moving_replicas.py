@@ -1,4 +1,4 @@
-"""Moves where agents are connected to another replica than the one that leads."""
+"""Moves with agents that are connected to another replica than the leader."""
 
 import asyncio
 

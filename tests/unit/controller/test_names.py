@@ -1,4 +1,4 @@
-"""Names of nobody: what is asked for is refused in words, with the name that somebody may have meant."""
+"""Unknown names: the request is refused with a message that suggests a similar known name."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ MACHINE = {"device": "ana", "endpoint": "c1-lan", "driver": "qemu", "image": "de
 
 
 async def town(controller: Controller) -> None:
-    """Cloudlets c1 and c2 with their LANs, a pool, a device and its VM."""
+    """Create cloudlets c1 and c2 with their LANs, a pool, a device and its VM."""
     for number in (1, 2):
         await controller.cloudlet(f"c{number}", number, tenant=f"tenant{number}")
     await controller.post("/vcps", {"name": "blue"})
@@ -79,7 +79,7 @@ async def test_a_body_that_names_nothing_says_what_is_near(
 
 
 def filtered() -> list[tuple[str, str, dict[str, str]]]:
-    """Every list of the API with each of its parameters that are names, and what else it has to be asked."""
+    """Return every list of the API with each of its parameters that are names, and the other required parameters."""
     found = []
     for path, operations in create_app(Settings()).openapi()["paths"].items():
         query = [p for p in operations.get("get", {}).get("parameters", []) if p["in"] == "query"]
@@ -91,7 +91,7 @@ def filtered() -> list[tuple[str, str, dict[str, str]]]:
 
 
 GOOD = {"cloudlet": "c1", "neighbour": "c2", "endpoint": "c1-lan", "vm": "web", "from": "c1-lan", "to": "c2-lan"}
-"""Names of somebody."""
+"""Names that exist."""
 
 
 def _is_name(schema: dict[str, Any]) -> bool:
@@ -144,7 +144,7 @@ async def test_the_past_is_told_of_what_is_gone(controller: Controller) -> None:
 
 
 async def test_a_tenant_is_not_told_whose_names_there_are(controller: Controller) -> None:
-    """A device of another tenant, and one of nobody, are refused in the same words."""
+    """A device of another tenant and an unknown one are refused in the same words."""
     await town(controller)
     tenant = await holder(controller, "t", "tenant", tenant="tenant2")
     said = []

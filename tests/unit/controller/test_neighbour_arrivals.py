@@ -1,4 +1,4 @@
-"""Which reports on neighbours share a transaction: whoever brings little does not wait for whoever brings much."""
+"""Which reports on neighbours share a transaction: a small report does not wait for large ones."""
 
 import asyncio
 from collections import defaultdict

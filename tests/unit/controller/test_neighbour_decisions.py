@@ -1,4 +1,4 @@
-"""The pure parts of the neighbour database: who probes whom, standing, roll-up, bandwidth."""
+"""The pure parts of the neighbour database: the choice of neighbours to probe, standing, roll-up, bandwidth."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The neighbour tables: what decisions are told of round trips."""
+"""The neighbour tables: the round trips that decisions use."""
 
 from datetime import datetime, timedelta
 

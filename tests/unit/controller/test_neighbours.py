@@ -1,4 +1,4 @@
-"""Neighbours through the API: who is told to probe whom, what reports become, silence, and looking back."""
+"""Neighbours through the API: the neighbours to probe, the effect of reports, silence, and history."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Moves time forward for all that has to do with neighbours."""
+    """A clock that moves time forward for all code about neighbours."""
 
     class Clock:
         ahead = timedelta()
@@ -66,7 +66,7 @@ async def listed(controller: Controller, **query: Any) -> dict[tuple[str, str], 
 
 
 async def events(controller: Controller, count: int) -> list[dict[str, Any]]:
-    """The events about neighbours, once there are that many."""
+    """Wait for this number of events about neighbours, and return them."""
     async with asyncio.timeout(5):
         while True:
             page = await controller.get("/events", limit=1000)
@@ -377,7 +377,7 @@ async def test_two_controllers_on_one_database_take_a_round_once(start: Start) -
 
 
 async def test_a_long_round_trip_keeps_a_new_lan_out_of_the_pool_nearby(controller: Controller) -> None:
-    """`max_rtt_ms` is asked when a LAN is placed: what is measured later changes no pool."""
+    """`max_rtt_ms` counts when a LAN is placed: later measurements change no pool."""
     policy = "apiVersion: weft/v1\nvcps:\n  metro: {automatic: proximity, max_rtt_ms: 50}\n"
     headers = {"Content-Type": "application/yaml"}
     assert (await controller.http.post("/api/v1/policy/apply", content=policy, headers=headers)).is_success

@@ -1,4 +1,4 @@
-"""VTEPs and LANs found by overlap, against looking at all of them; site numbers."""
+"""VTEPs and LANs found by overlap, compared with a search through all of them; site numbers."""
 
 from ipaddress import IPv4Address, IPv4Network
 
@@ -22,7 +22,7 @@ prefixes = st.builds(
 
 @given(st.sets(addresses, max_size=12), st.sets(addresses, max_size=12), st.lists(prefixes, max_size=5))
 def test_vteps(first: set[IPv4Address], later: set[IPv4Address], lans: list[IPv4Network]) -> None:
-    """`later` replaces what is in `first` only."""
+    """`later` replaces the addresses that are only in `first`."""
     vteps = Vteps().but({}, {str(a): f"c{int(a)}" for a in first})
     vteps = vteps.but({str(a): f"c{int(a)}" for a in first - later}, {str(a): f"c{int(a)}" for a in later - first})
     for address in first | later:

@@ -1,4 +1,5 @@
-"""People whom an issuer knows: what their tokens let them do, and all that lets nobody in. Against a real issuer."""
+"""Users of an OIDC issuer: the permissions that their tokens give, and every token that must be refused. The issuer
+runs over HTTP."""
 
 import asyncio
 import base64
@@ -64,7 +65,7 @@ async def test_a_token_lets_in_and_names(start: Start, issuer: OidcIssuer) -> No
 
 
 def forged(token: str, header: dict[str, Any], secret: bytes = b"") -> str:
-    """The same claims under another header, signed with HMAC, or not at all."""
+    """Return the token's claims under another header, signed with HMAC or unsigned."""
     head = base64.urlsafe_b64encode(json.dumps(header).encode()).rstrip(b"=")
     signed = head + b"." + token.split(".")[1].encode()
     mac = hmac.new(secret, signed, hashlib.sha256).digest() if secret else b""
@@ -72,7 +73,7 @@ def forged(token: str, header: dict[str, Any], secret: bytes = b"") -> str:
 
 
 def attacks(issuer: OidcIssuer) -> dict[str, tuple[str, str]]:
-    """What lets nobody in, and why."""
+    """Return the tokens that must be refused, with the reasons."""
     now, good = int(time.time()), issuer.token()
     pem = RSA.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     body, signature = good.rpartition(".")[::2]
@@ -160,7 +161,7 @@ async def test_an_issuer_that_is_away(start: Start, issuer: OidcIssuer, monkeypa
 
 
 async def test_a_role_that_was_taken_away(start: Start, issuer: OidcIssuer) -> None:
-    """The token still says it; here it is nothing any more, or it was issued too long ago to be believed."""
+    """The token still has the role; the role here no longer counts, or the token was issued too long ago."""
     token = issuer.token()
     async with start(**options(issuer)) as controller:
         assert (await ask(controller, token)).status_code == 200

@@ -1,5 +1,5 @@
-"""The API against its own description, in this process: every operation once so that it succeeds (walk.py), and random
-requests with a fixed seed, every other valid one of which names what is there."""
+"""The API against its own description, in this process: every operation succeeds once (walk.py), and random requests
+follow with a fixed seed; every other valid one names existing objects."""
 
 import asyncio
 import threading
@@ -43,7 +43,7 @@ CHECKS = (
 
 
 class Client:
-    """Calls the application from outside its event loop, which runs in a thread of its own."""
+    """A client that calls the application from outside its event loop, which runs in a thread of its own."""
 
     def __init__(self, http: httpx.AsyncClient, loop: asyncio.AbstractEventLoop) -> None:
         self._http, self._loop = http, loop
@@ -55,7 +55,7 @@ class Client:
 
 @contextmanager
 def running(url: str, authority: Path | None = None) -> Iterator[Client]:
-    """A controller without route servers, everything from a trusted caller that is also an agent."""
+    """Run a controller without route servers; every request comes from a trusted caller that is also an agent."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -90,7 +90,7 @@ def running(url: str, authority: Path | None = None) -> Iterator[Client]:
 
 
 def described() -> dict[str, Any]:
-    """The description without its security: these callers are let through."""
+    """Return the description without its security, as these callers are trusted."""
     document = create_app(Settings()).openapi()
     for operations in document["paths"].values():
         for operation in operations.values():
@@ -113,7 +113,7 @@ CANNOT = ENDLESS | {
     "POST /api/v1/routes/release": "nothing is held back from a PE (test_held.py)",
     "POST /api/v1/route-servers/overtake": "there is no route server that could be ahead",
 }
-"""What cannot succeed here, and why. Everything else must."""
+"""Operations that cannot succeed here, with the reason. All others must succeed."""
 
 CASES = [
     (name, mode)
@@ -122,12 +122,13 @@ CASES = [
     if name not in ENDLESS and (mode is GenerationMode.POSITIVE or list(operation.iter_parameters()) or operation.body)
 ]
 NAMES = {"cloudlet", "device", "endpoint", "vcp", "vm"}
-"""Fields of bodies that name what is there."""
+"""Fields of bodies that name existing objects."""
 
 
 @dataclass
 class Walker:
-    """Says what it is told to, holds the answers to the description and to success, and remembers what was said."""
+    """A client for `walk.py` that checks each answer against the description, requires success, and records the
+    requests."""
 
     client: Client
     said: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
@@ -153,7 +154,7 @@ class Walker:
         )
 
     def named(self, case: "schemathesis.Case[Any]") -> None:
-        """Has a random request name what was named when its operation succeeded."""
+        """Give a random request the names with which its operation succeeded."""
         body, named = self.said[case.operation.label]
         for name, value in named.items():
             (case.path_parameters if name in case.path_parameters else case.query)[name] = value
@@ -162,7 +163,7 @@ class Walker:
 
 
 def ask(client: Client, case: "schemathesis.Case[Any]") -> httpx.Response:
-    """Sends it, and checks the answer."""
+    """Send a request and check the answer."""
     case.headers["Accept"] = "application/json"
     request = case.as_transport_kwargs(base_url="http://controller")
     request.pop("cookies", None)
@@ -174,7 +175,7 @@ def ask(client: Client, case: "schemathesis.Case[Any]") -> httpx.Response:
 
 @contextmanager
 def walking(request: pytest.FixtureRequest, path: Path) -> Iterator[Walker]:
-    """On a new database of the kind that the fixture is asked for."""
+    """Yield a walker on a new database of the kind that the fixture's parameter names."""
     ceremony.init(path / "authority", "test", now())
     with new_database(request, path) as url, running(url, path / "authority") as client:
         yield Walker(client)
@@ -182,14 +183,15 @@ def walking(request: pytest.FixtureRequest, path: Path) -> Iterator[Walker]:
 
 @pytest.fixture(params=DATABASES)
 def walker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Walker]:
-    """Nothing but the cloudlet c1 is there."""
+    """A walker on a region with only the cloudlet c1."""
     with walking(request, tmp_path) as walker:
         yield walker
 
 
 @pytest.fixture(scope="module", params=DATABASES)
 def there(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[bool, Walker]]:
-    """Two controllers where a little is already there; the first (True) is only asked, and has it to the end."""
+    """Two controllers with some objects: the first (True) receives only GET requests, and so keeps its objects to the
+    end."""
     folder = tmp_path_factory.mktemp
     with walking(request, folder("asked")) as asked, walking(request, folder("changed")) as changed:
         for walker in (asked, changed):
@@ -229,7 +231,7 @@ def test_every_operation_keeps_to_its_description(
     )
     def keeps(case: schemathesis.Case[Any], *, named: bool) -> None:
         nonlocal succeeded
-        # Of an array, a query says the items, the last of which counts, or nothing at all: that may well be right.
+        # A query encodes an array as its items, or as nothing: the server sees the last item, which may well be valid.
         assume(not any(isinstance(value, list) for value in (case.query or {}).values()))
         if named and mode is GenerationMode.POSITIVE and operation in walker.said and case.method != "DELETE":
             walker.named(case)

@@ -1,4 +1,4 @@
-"""The controller and its pair of route servers: who is right when they are not of one mind, and what the API says."""
+"""The controller and its pair of route servers: which one is right if they disagree, and the messages in the API."""
 
 import asyncio
 from typing import Any
@@ -25,8 +25,8 @@ async def error(controller: Controller, server: int) -> str:
 
 
 async def texts(controller: Controller, kind: str, *, some: bool = True) -> list[str]:
-    """The events of a kind; waits until there are any, if there are to be."""
-    await asyncio.sleep(4 * event_log.PAUSE)  # events are written down in batches
+    """Return the texts of events of a kind; wait until there are some if `some`."""
+    await asyncio.sleep(4 * event_log.PAUSE)  # events are stored in batches
     async with asyncio.timeout(5):
         while True:
             items = (await controller.get("/events", limit=1000))["items"]
@@ -37,7 +37,7 @@ async def texts(controller: Controller, kind: str, *, some: bool = True) -> list
 
 
 async def left_since_the_copy(start: Start, one: FakeRouteServer, two: FakeRouteServer, copies: Copies) -> None:
-    """Puts the database back to when c1 and c2 shared a pool. rs1 knows that c2 has left; rs2 was away then."""
+    """Restore the database to the time when c1 and c2 shared a pool. rs1 knows that c2 has left; rs2 was away then."""
     async with start(one, two) as controller:
         await controller.post("/vcps", {"name": "blue"})
         for number in (1, 2):
@@ -152,7 +152,7 @@ async def test_a_pe_that_takes_nothing_is_behind(controller: Controller, route_s
     await controller.post("/vcps", {"name": "blue"})
     for number in (1, 2):
         await controller.post("/vcps/blue/members", {"endpoint": f"c{number}-lan"})
-    route_server.behind = ["c1", "c9"]  # c1's kernel is seen to agree; of c9 nobody knows
+    route_server.behind = ["c1", "c9"]  # c1's kernel agrees; nothing is known of c9
     left = await controller.delete("/vcps/blue/members/c2-lan")
     assert left["behind"] == ["c9"] and not left["in_force"] and not left["unreachable"]
 

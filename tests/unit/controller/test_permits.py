@@ -1,4 +1,4 @@
-"""What route servers are told that PEs may announce, also one that knows no permits."""
+"""The announce permits that route servers receive, including a route server that does not know permits."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Tables against plain dicts."""
+"""Persistent maps compared with plain dicts."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +51,6 @@ def test_what_has_changed(start: dict[object, object], edits: list[tuple[object,
 
 
 def test_the_order_is_that_of_every_process() -> None:
-    """A str's own hash would not be."""
+    """The order does not depend on Python's hash of a str, which differs between processes."""
     assert list(PersistentMap({"a": 1, "b": 2, "c": 3}))[:3] == list(PersistentMap([("c", 3), ("a", 1), ("b", 2)]))
     assert list(PersistentMap({f"c{n}": n for n in range(5)}).values()) == [4, 0, 1, 2, 3]

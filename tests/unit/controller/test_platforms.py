@@ -1,4 +1,5 @@
-"""What machines find at each cloudlet is told beforehand, and compared before a move is asked for."""
+"""Agents report each cloudlet's platform in advance, and the controller compares the platforms before it admits a
+move."""
 
 from typing import Any
 
@@ -16,7 +17,7 @@ OTHER = HERE.model_copy(update={"files": FILES | {"debian/kernel": "c" * 64}})
 
 
 async def tell(controller: Controller, cloudlet: str, driver: str, platform: Platform | None) -> None:
-    """As its agent does when it looked at its drivers; without a platform it has none any more."""
+    """Record a report on a driver as its agent sends it; without a platform the driver has none any more."""
     told = {driver: platform} if platform is not None else {}
     async with controller.region.database.write() as session:
         await machine_reports.heard(
@@ -31,7 +32,7 @@ async def test_a_prediction_says_what_would_be_refused(controller: Controller) -
     asked = {"vm": "web", "endpoint": "c2-lan"}
     assert (await controller.get("/moves/prediction", **asked))["course"] == "move"
     await tell(controller, "c1", driver, HERE)
-    assert (await controller.get("/moves/prediction", **asked))["course"] == "move"  # nobody knows of c2
+    assert (await controller.get("/moves/prediction", **asked))["course"] == "move"  # c2's platform is unknown
     await tell(controller, "c2", driver, OTHER)
     found = await controller.get("/moves/prediction", **asked)
     (reason,) = found["reasons"]
@@ -55,7 +56,7 @@ async def test_a_move_to_another_platform_is_refused_when_it_is_asked_for(contro
 
 
 async def test_an_older_agent_is_told_nothing_that_it_does_not_know(controller: Controller) -> None:
-    """It refuses fields that it does not know, be they null."""
+    """An older agent refuses unknown fields, even with the value null."""
     async with town(controller) as there:
         answered = dict[str, Any]()
         there.movers["c1"].deaf |= {"memory"}

@@ -1,4 +1,4 @@
-"""A plan tells what PEs would filter."""
+"""A plan shows the filters that PEs would get."""
 
 import pytest
 

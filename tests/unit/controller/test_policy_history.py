@@ -1,4 +1,4 @@
-"""What policies were in force, by whom, and going back to one of them."""
+"""The earlier policies, the users who applied them, and rollback to one of them."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from tests.unit.controller.test_tokens import holder
 async def test_history_and_going_back(region: Controller) -> None:
     for number, text in enumerate((ONE, TWO, THREE), 1):
         assert (await done(region, "apply", text))["revision"] == number
-    assert (await done(region, "apply", THREE))["revision"] == 3  # as it is, word for word: not kept again
+    assert (await done(region, "apply", THREE))["revision"] == 3  # the same text is not stored again
     commented = await done(region, "apply", f"# thrice\n{THREE}")
     assert commented["revision"] == 4 and commented["generation"] == region.region.intent.generation
     listed = (await region.get("/policy/revisions"))["items"]
@@ -37,7 +37,8 @@ async def test_history_and_going_back(region: Controller) -> None:
 
 
 async def test_who_goes_back_twice_does_not_get_back_what_was_gone_back_from(region: Controller) -> None:
-    """Neither one after the other nor at once, and not after the same was applied again."""
+    """A second rollback, or one at the same time, does not return to the policy that was rolled back, even after the
+    same policy was applied again."""
 
     async def back() -> tuple[int | None, int | None]:
         found = await region.get("/policy")
@@ -68,7 +69,7 @@ async def test_who_goes_back_twice_does_not_get_back_what_was_gone_back_from(reg
 
 
 async def test_history_says_who(region: Controller) -> None:
-    """In the list, in the event, and to whoever came too late."""
+    """The name is in the list, in the event, and in the answer to a user whose request came too late."""
     base = (await done(region, "apply", ONE))["etag"]
     ana, ben = [await holder(region, name, "network-engineer") for name in ("ana", "ben")]
 

@@ -1,4 +1,4 @@
-"""The life of a policy at the controller: planned, applied, followed, drifted, and read at boot."""
+"""The life of a policy at the controller: planned, applied, followed, drifted, and loaded at the start."""
 
 import asyncio
 import threading
@@ -27,13 +27,13 @@ from tests.unit.controller.policies import HEAD, LABELS, ONE, THREE, TWO, ask, d
 async def test_no_transaction_waits_for_a_policy_to_be_worked_out(
     region: Controller, verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large region takes longer than PostgreSQL lets a transaction be idle."""
+    """In a large region the computation takes longer than PostgreSQL lets a transaction be idle."""
     database, worked_out = region.region.database, policies.apply
     pools = [engine.pool for engine in (database.readers, database.writer)]
 
     def apply(*arguments: Any, **options: Any) -> Any:
         deadline = time.monotonic() + 5
-        while any(isinstance(pool, QueuePool) and pool.checkedout() for pool in pools):  # others', for a moment
+        while any(isinstance(pool, QueuePool) and pool.checkedout() for pool in pools):  # by other requests
             assert time.monotonic() < deadline
             time.sleep(0.01)
         return worked_out(*arguments, **options)
@@ -43,7 +43,7 @@ async def test_no_transaction_waits_for_a_policy_to_be_worked_out(
 
 
 async def lease(controller: Controller, device: str, kind: Any, endpoint: str) -> None:
-    """As if the device's MD or VM had asked for an address there."""
+    """Write a lease as if the device's MD or VM had asked for an address there."""
     async with controller.region.database.write() as session:
         pair = await pairs.of(session, endpoint, device) or await pairs.give(session, endpoint, device, 0)
         number = controller.region.intent.endpoints[endpoint].prefix.split(".")[1]
@@ -72,7 +72,7 @@ async def test_a_plan_changes_nothing_and_its_application_does_just_that(
 
 async def test_a_plan_that_does_not_hold_any_more_is_told_so(region: Controller) -> None:
     planned = (await done(region, "plan", ONE))["planned"]
-    await region.cloudlet("c4", 4)  # concerns nothing of it
+    await region.cloudlet("c4", 4)  # does not concern the plan
     await done(region, "apply", ONE, planned=planned, dry_run=True)
     await region.post("/vcps", {"name": "blue"})
     late = await ask(region, "apply", ONE, planned=planned)
@@ -109,7 +109,7 @@ async def test_a_device_is_not_cut_off_from_its_vm_unless_somebody_says_so(regio
         answer = await ask(region, "apply", THREE, dry_run=rehearsed)
         problem(answer, 409, "vcps.blue.members", "would cut 1 device off from a running VM")
     assert "c3-lan" in pools(region)["blue"]
-    await done(region, "apply", TWO + pool("red", 3))  # they still share blue
+    await done(region, "apply", TWO + pool("red", 3))  # c1 and c2 still share blue
     applied = await done(region, "apply", f"{HEAD}vcps: {{}}\n", allow_disconnect=True)
     assert applied["disconnects"][0]["at"]["line"] == 2
 
@@ -139,14 +139,14 @@ async def test_a_rule_that_drops_all_of_it_cuts_off_as_well(region: Controller) 
     applied = await done(region, "apply", closed, allow_disconnect=True, planned=planned["planned"])
     assert [one["rule"] for one in applied["disconnects"]] == ["apart"]
     assert (await done(region, "plan", f"{closed}    - {{name: more, action: drop}}\n"))["disconnects"] != []
-    assert (await done(region, "plan", closed.replace(ssh, "")))["disconnects"] == []  # it is cut off already
-    assert (await done(region, "plan", THREE))["disconnects"][0]["rule"] is None  # what got to the VM would not either
+    assert (await done(region, "plan", closed.replace(ssh, "")))["disconnects"] == []  # the device is cut off already
+    assert (await done(region, "plan", THREE))["disconnects"][0]["rule"] is None  # nor would permitted traffic pass
 
 
 async def test_leases_that_another_address_plan_hits_are_named(
     region: Controller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a thread of its own: a large LAN's leases keep nobody waiting."""
+    """The search runs in a thread of its own: a large LAN's leases block no other request."""
     threads, found = set(), lease_hits.hits
 
     def hits(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`neighbour` tests inside a policy ask what the region has measured, whatever its pools are made by."""
+"""`neighbour` tests inside a policy use the region's measurements, whatever the pools are based on."""
 
 from datetime import timedelta
 from typing import Any
@@ -30,14 +30,15 @@ async def measured(controller: Controller, *rows: NeighbourRow) -> None:
 
 
 async def outcome(controller: Controller, text: str) -> tuple[str, str]:
-    """What came out, and why."""
+    """Return the result of the policy's only test, and the reason."""
     (test,) = (await done(controller, "test", text))["tests"]
     return test["got"], test["why"][0]
 
 
 @pytest.mark.parametrize("pools", [NAMED, PLACED], ids=["named", "placed"])
 async def test_a_neighbour_is_what_was_measured(controller: Controller, pools: str) -> None:
-    """10 ms make a far one a place to move to; the longer of both ways, the greater loss, and silence count."""
+    """With 10 ms a distant cloudlet is a possible destination; the longer round trip of both directions, the greater
+    loss, and silence count."""
     for number, place in enumerate((HERE, NEAR, FAR), 1):
         await controller.cloudlet(f"c{number}", number, place=place)
     far, near = policy("possible", pools), policy("near", pools)
@@ -56,7 +57,7 @@ async def test_a_neighbour_is_what_was_measured(controller: Controller, pools: s
     assert (await controller.get("/policy/drift"))["failing"] == []
 
     async def fails(text: str, *rows: NeighbourRow) -> None:
-        """The policy in force has a test that fails by now."""
+        """Check that a test of the policy in force fails after these measurements."""
         await measured(controller, *rows)
         (failing,) = (await controller.get("/policy/drift"))["failing"]
         assert text in failing["message"]

@@ -1,4 +1,5 @@
-"""PgBouncer between a controller and its database: what works with it, and what is refused before anything is done."""
+"""PgBouncer between a controller and its database: the settings that work, and those that are refused before any
+change."""
 
 import asyncio
 from collections.abc import Iterator
@@ -84,7 +85,7 @@ async def test_a_controller_does_not_start(cluster: Cluster) -> None:
 
 
 async def test_one_that_comes_between_later_is_named_too(cluster: Cluster) -> None:
-    """A prepared statement is not there, as it is on a connection that another session had."""
+    """A prepared statement is missing, as on a connection that another session has used."""
     database = Database(cluster.url("pooled"))
     with pytest.raises(Unavailable, match="pool_mode = session"):
         async with database.write() as session:

@@ -1,4 +1,4 @@
-"""What the model of a move says: against what was measured, and what has to hold whatever the numbers are."""
+"""The model of a move: compared with measurements, and properties that hold for all numbers."""
 
 from dataclasses import replace
 from math import inf, nan
@@ -41,8 +41,8 @@ def seconds(found: Forecast) -> float:
     ],
 )
 def test_moves_that_were_measured(load: Load, mbits: list[float], measured: float) -> None:
-    """QEMU 10 between two hosts, without delay: a guest with 120 MB in use, some with 100 MB more that is rewritten;
-    one that has to be throttled, one that is compressed. The model is there to be corrected, but not far off."""
+    """The moves are QEMU 10's between two hosts without delay: a guest with 120 MB in use, some with another 100 MB
+    that is rewritten; one is throttled, one compressed. The model is corrected later, but must not be far off."""
     found = forecast(load, tuple(Path(rate * 1e6, 0.5) for rate in mbits))
     assert found.seconds == pytest.approx(measured, rel=0.35)
     assert (found.throttle > 0) is (load.dirty_rate > 43 * MB)
@@ -55,7 +55,8 @@ def test_one_that_never_ends_says_so() -> None:
 
 
 def test_the_window_bounds_long_links() -> None:
-    """Teka, "Performance analysis and TCP": from some round trip on, the window over it counts, not the link."""
+    """Teka, "Performance analysis and TCP": above some round trip the window divided by it limits the rate, not the
+    link."""
     near, far = (forecast(Load(263 * MB, 0), (Path(350e6, rtt),)) for rtt in (20.0, 150.0))
     assert (near.window_bound, far.window_bound) == (False, True)
     assert near.rate == 350e6 / 8 and far.rate == pytest.approx(WINDOW / 0.15)
@@ -63,7 +64,7 @@ def test_the_window_bounds_long_links() -> None:
 
 
 def test_a_full_link_adds_its_buffer() -> None:
-    """Teka, figure 17: what a slow link adds gets less with the round trip that it has anyway."""
+    """Teka, figure 17: the delay that a slow link adds decreases with the round trip that it has anyway."""
     slow = [forecast(Load(263 * MB, 0), (Path(60e6, rtt),), buffer_ms=600).rtt_ms - rtt for rtt in (20.0, 100.0, 700.0)]
     assert slow == [pytest.approx(539.24, abs=0.1), pytest.approx(459.24, abs=0.1), 0]
     assert forecast(Load(263 * MB, 0), (Path(60e6, 20),)).rtt_ms == 120
@@ -108,8 +109,8 @@ def test_what_a_forecast_is_made_of(load: Load, way: Path, buffer_ms: float) -> 
 
 @given(loads, ways)
 def test_converges_exactly_when_it_should(load: Load, way: Path) -> None:
-    """What is left after a round tends to the fixed point of v -> D * (v * ratio / rate + trip). The copy ends if the
-    whole memory fits into the pause anyway, or that point lies below what does."""
+    """The remainder after a round tends to the fixed point of v -> D * (v * ratio / rate + trip). The copy ends if the
+    whole memory fits into the pause, or if that fixed point is below the amount that fits."""
     load = replace(load, auto_converge=False)
     found, trip = forecast(load, (way,)), way.rtt_ms / 1000
     fits = load.downtime_ms / 1000 * found.rate / load.ratio

@@ -1,4 +1,4 @@
-"""Predictions as they are asked for, and what they learn from the moves that come after."""
+"""Predictions on request, and their correction by later moves."""
 
 from datetime import timedelta
 from statistics import median
@@ -50,7 +50,8 @@ def figures(seconds: float) -> dict[str, Figures]:
 
 
 async def test_moves_are_learnt_from(controller: Controller) -> None:
-    """What moves really took corrects the next prediction, wherever it is asked for, and its error is told."""
+    """The durations of real moves correct the next prediction, wherever it is requested, and the answer includes its
+    error."""
     await ready(controller, Starts())
     await add(controller, neighbour(20.0))
     asked, times = {"vm": "web", "endpoint": "c2-lan"}, list[float]()
@@ -72,7 +73,7 @@ async def test_moves_are_learnt_from(controller: Controller) -> None:
     found = (await controller.get("/moves/prediction", **asked))["estimate"]
     ratio = found["inputs"]["ratio"]
     assert ratio["origin"] == "its own past moves"
-    assert ratio["value"] == pytest.approx(51 / (90 + 0.3 * median(times)), rel=0.01)  # of what is in use, or written
+    assert ratio["value"] == pytest.approx(51 / (90 + 0.3 * median(times)), rel=0.01)  # of memory in use, or written
     assert found["inputs"]["bandwidth"]["origin"] == "past moves over the link"
     assert found["inputs"]["buffer_ms"] == {"value": 5.0, "origin": "past moves over the link"}
     assert (found["correction"]["image_moves"], found["correction"]["link_moves"]) == (8, 8)
@@ -91,8 +92,8 @@ async def test_moves_are_learnt_from(controller: Controller) -> None:
 @pytest.mark.parametrize("compressed", [0.3, 1.0])
 @pytest.mark.parametrize("told", [True, False])
 async def test_what_was_recorded_is_what_is_predicted(controller: Controller, compressed: float, told: bool) -> None:
-    """A move that goes as the model says, by a driver that counts the memory that it has gone through, all of the
-    machine's, as its work: the next prediction gives the bytes that this one took."""
+    """A move goes as the model predicts, with a driver that reports the memory it has processed, which is all of the
+    machine's: the next prediction has the bytes of this move."""
     await ready(controller, Starts())
     await add(controller, neighbour(20.0), bandwidth(60))
     load = Load(90 * MB, 3e5, ratio=compressed)

@@ -1,4 +1,4 @@
-"""Token buckets and the shape of JSON, by chance."""
+"""Token buckets and the shape of JSON, with random inputs."""
 
 import json
 

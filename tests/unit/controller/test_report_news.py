@@ -1,4 +1,4 @@
-"""What a report brings in events: each thing once."""
+"""The events that a report causes: each only once."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reservations: a pair waits for its device, however full the LAN is, and for no longer than was said."""
+"""Reservations: a pair waits for its device even if the LAN is full, and no longer than requested."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The intermediate's key and the root are rotated while agents are connected: by the agent's own code, over TLS."""
+"""The intermediate's key and the root are rotated while agents are connected, with the agent's own code, over TLS."""
 
 import asyncio
 import os
@@ -37,20 +37,20 @@ class Region:
 
     @property
     def fingerprint(self) -> str:
-        """Of the authority that issues."""
+        """The fingerprint of the issuing authority."""
         return x509.first(BuiltIn.read(self.directory).chain)
 
     def trusting(self, number: int) -> bool:
-        """Whether every agent, and with it charon, holds so many authorities."""
+        """Return whether every agent, and with it charon, has this number of authorities."""
         held = [credentials.read(site.path / "identity") for site in self.sites]
         return all(len(one.authorities) == number for one in held)
 
     def certified(self) -> bool:
-        """Whether all agents have certificates of the authority that issues now."""
+        """Return whether all agents have certificates of the authority that issues now."""
         return all(x509.first((s.path / "identity/chain.pem").read_text()) == self.fingerprint for s in self.sites)
 
     async def well(self) -> None:
-        """Everybody is served, on the streams of the beginning."""
+        """Check that all agents are served, on their first streams."""
         assert not any(stream.done() for stream in self.streams)
         for site in self.sites:
             await works(site.door, site.name)
@@ -141,7 +141,7 @@ async def test_a_switch_that_was_interrupted_goes_on(tmp_path: Path) -> None:
 
 
 def finish(directory: Path, url: str, *words: str) -> tuple[int, str]:
-    """As an operator does it. The exit code, and what was said."""
+    """Run `ca finish` as an operator does; return the exit code and the output."""
     command = [sys.executable, "-m", "controller.main", "ca", "finish", *words, str(directory)]
     environment = os.environ | {"WEFT_DATABASE_URL": url}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)

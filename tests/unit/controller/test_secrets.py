@@ -1,5 +1,5 @@
-"""Secrets are shown once, to whom they are given, and nowhere else: not in logs, lists of processes, answers of the
-API, what `weft` prints, the audit log or the database."""
+"""A secret is shown once, to its owner, and nowhere else: not in logs, process lists, answers of the API, `weft`'s
+output, the audit log or the database."""
 
 import json
 import os
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass
 class Running:
-    """A controller in a process of its own that logs all it can, and the secrets that it has given out."""
+    """A controller in a process of its own with the most verbose log, and the secrets that it has given out."""
 
     folder: Path
     process: "subprocess.Popen[bytes]"
@@ -42,7 +42,7 @@ class Running:
         return answer.json() if answer.content else None
 
     def weft(self, *arguments: str) -> str:
-        """What it prints, on either of its outputs."""
+        """Run `weft`; return its standard output and standard error."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
         environment |= {"WEFT_URL": f"unix://{self.folder}/socket"}
         done = subprocess.run(
@@ -87,7 +87,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _work(running: Running) -> None:
-    """Secrets of every kind are made, used, and used wrongly."""
+    """Create, use and misuse secrets of every kind."""
     given = running.secrets
     given["enrolment"] = running.post("/cloudlets", {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1"})["token"]
     given["unused"] = running.post("/cloudlets", {"name": "c2", "pe": "vpls", "vtep": "192.0.2.2"})["token"]
@@ -104,7 +104,7 @@ def _work(running: Running) -> None:
 
 
 def seen(running: Running, text: str) -> set[str]:
-    """The secrets of which something can be read there."""
+    """Return the names of the secrets that appear in a text."""
     return {name for name, secret in running.secrets.items() if secret in text}
 
 
@@ -118,7 +118,8 @@ def test_a_list_of_processes_has_none(running: Running) -> None:
 
 
 def test_answers_have_none(running: Running) -> None:
-    """Every operation that looks and needs no name, from the API's own description, and those of what was made."""
+    """The test calls every reading operation of the API's description that needs no name, and those about the created
+    objects."""
     paths = [path for path, found in create_app(Settings()).openapi()["paths"].items() if "get" in found]
     wanted = [path for path in paths if "{" not in path and "agent" not in path]
     wanted += ["/api/v1/cloudlets/c1", "/api/v1/cloudlets/c2", "/api/v1/tokens/t1"]

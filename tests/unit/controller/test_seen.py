@@ -1,4 +1,4 @@
-"""Agents that were heard of are written down without a wait for anybody."""
+"""The controller records when agents were last heard of, without waiting for locked rows."""
 
 import asyncio
 
@@ -34,7 +34,7 @@ async def test_everybody_with_the_version_if_it_is_known(database_url: str) -> N
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_a_cloudlet_that_is_being_changed_is_left_for_the_next_time(database_url: str) -> None:
-    """Two transactions that take the same rows in another order would block each other."""
+    """Two transactions that take the same rows in different orders would block each other."""
     database = await region(database_url)
     async with database.write() as change:
         await change.execute(update(CloudletRow).where(CloudletRow.name == "c2").values(version=7))

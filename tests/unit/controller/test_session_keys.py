@@ -1,4 +1,5 @@
-"""Which key is in force for which BGP session, whatever crashes when: steps in any order, then a fair end."""
+"""Which key is in force for which BGP session, after any crashes: steps in any order, and then a phase in which every
+step happens."""
 
 from dataclasses import dataclass, field
 
@@ -13,8 +14,8 @@ SERVERS = ("rs1", "rs2")
 
 @dataclass
 class Region:
-    """One PE and two route servers; `""` is no key. The controller keeps `in_force` alone over crashes; messages come
-    late, or never. `broken` counts sessions that ended because of keys while the other did not stand."""
+    """One PE and two route servers; `""` is no key. The controller keeps only `in_force` over crashes; messages come
+    late, or never. `broken` counts sessions that ended because of keys while the other session was down."""
 
     wanted: str | None = "k1"
     able: bool = True
@@ -38,7 +39,7 @@ class Region:
                 self.in_force = advance(keys, SERVERS, set(SERVERS) - self.away, SERVERS)
             case "tell" if which not in self.away:
                 self.server[which] = self.in_force.get(which, "")
-            case "agent" if self.able:  # is told, keeps it, sets it
+            case "agent" if self.able:  # the agent receives the keys, stores them, and sets them
                 self.agent = {s: self.in_force.get(s, "") for s in SERVERS}
             case "held" if self.able:
                 self.held = self.wanted
@@ -80,7 +81,7 @@ def test_both_ends_meet_whatever_crashed(steps: list[str]) -> None:
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from([*STEPS, "rekey k2"]), max_size=60))
 def test_a_session_stands_all_the_time(steps: list[str]) -> None:
-    """As long as nobody crashes, and reports are made when the sessions are as they say."""
+    """This holds if no route server crashes, and each report shows the present sessions."""
     region = Region()
     region.step("report")
     for what in steps:
@@ -128,7 +129,7 @@ def test_passwords_differ_by_cloudlet_server_and_key() -> None:
 
 
 def test_the_digest_is_that_of_route_servers() -> None:
-    """routeserver/internal/control/keys_test.go has the same."""
+    """routeserver/internal/control/keys_test.go has the same digest."""
     text = "127.0.77.11 md5 eins\n127.0.77.12 md5 zwei\n"
     import hashlib
 

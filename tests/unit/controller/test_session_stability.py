@@ -1,4 +1,4 @@
-"""A session is relied on when it has stood for a while, and nobody's key is changing at its route server."""
+"""A session counts as stable when it has been up for a while, and no key changes at its route server."""
 
 from controller.core.session_keys import SessionKeys
 from controller.core.session_stability import PATIENCE, SETTLED, SessionStability

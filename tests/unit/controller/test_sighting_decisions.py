@@ -1,4 +1,5 @@
-"""Where devices are taken to be: never by packets, not too often, and whatever order reports come in."""
+"""The place at which a device is considered to be: never changed by packets alone or too often, and independent of the
+order of reports."""
 
 import random
 from dataclasses import replace
@@ -26,7 +27,7 @@ def at(seconds: float) -> datetime:
 
 
 class Follower:
-    """A device as the controller takes it: told what was seen, and settled when it is time."""
+    """A device as the controller sees it: it takes sightings, and settles in time."""
 
     def __init__(self, settle_seconds: float = SETTLE) -> None:
         self.place: DevicePlace | None = None
@@ -90,7 +91,7 @@ def test_a_late_word_of_an_excursion_makes_it_stay_longer() -> None:
 
 @pytest.mark.parametrize("settle_seconds", [0.0, 2.0, 30.0])
 def test_who_flaps_as_fast_as_it_is_followed_is_followed_24_times_an_hour_at_most(settle_seconds: float) -> None:
-    """The worst that a device can do: to go on as soon as it was followed."""
+    """The worst case: a device moves on as soon as it was followed."""
     device, seconds = Follower(settle_seconds), 0.0
     while seconds < 6 * 3600:
         device.see("c1" if len(device.moves) % 2 else "c2", seconds)
@@ -150,7 +151,7 @@ Seen = tuple[float, str]
     st.randoms(use_true_random=False),
 )
 def test_the_order_of_arrival_does_not_matter(seen: list[Seen], skew: float, chance: random.Random) -> None:
-    """Reports of different agents come up to `skew` seconds late. Where it is taken to be in the end is the same."""
+    """Reports of different agents come up to `skew` seconds late. The final place is the same."""
     ends = []
     for arrivals in (sorted(seen), sorted(seen, key=lambda one: one[0] + chance.uniform(0, skew))):
         place = None
@@ -257,7 +258,7 @@ PACKETS = st.builds(
 @example([packet("c2-lan", "10.1.0.2")])
 @example([packet("c1-lan", "10.2.0.2")])
 def test_packets_alone_never_move_anybody(sent: list[Sighting]) -> None:
-    """Whatever is sent, by whomever, as long as no lease is given: m1 stays where it got its latest one."""
+    """For any packets from any sender, without a new lease, m1 stays at the place of its latest lease."""
     cloudlets = {
         f"c{n}": Cloudlet(f"c{n}", Flavour.VPLS, f"192.0.2.{n}", state=CloudletState.ACTIVE) for n in (1, 2, 3)
     }

@@ -1,5 +1,5 @@
-"""Sightings on their way through a controller: who is believed, when a device is taken to be elsewhere, and that this
-is said once."""
+"""Sightings on their way through a controller: which reports it believes, when it considers a device to be elsewhere,
+and that it reports this once."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -23,7 +23,7 @@ MACHINE = {"name": "vm1", "driver": "simulated", "image": "small", "memory": 1 <
 
 
 class Town:
-    """c1 and c2 in a pool, c3 apart; m1 with its VM at c1-lan. `told` is what was decided."""
+    """c1 and c2 in a pool, c3 apart; m1 with its VM at c1-lan. `told` lists the decided moves of devices."""
 
     def __init__(self, controller: Controller, agents: dict[str, FakeAgent]) -> None:
         self.controller, self.agents = controller, agents
@@ -113,7 +113,7 @@ async def test_packets_move_nobody_and_make_us_look(town: Town) -> None:
     await town.say("c1", {"address": "10.2.0.2", "how": "packet"})
     await asyncio.sleep(0.4)
     assert await town.place() == before
-    await town.lease("c2")  # of which the sighting gets lost
+    await town.lease("c2")  # its sighting gets lost
     await asyncio.sleep(0.3)
     assert await town.place() == before
     await town.say("c1", {"address": "10.2.0.2", "how": "packet", "mac": gateway_mac("c2", 1)})
@@ -154,7 +154,7 @@ async def test_an_agent_speaks_of_its_own_only(town: Town) -> None:
     body = {"cloudlet": "c1", "sightings": []}
     answer = await agent.http.post("/api/v1/agent/sightings", json=body, headers=agent.headers)
     problem(answer, 403, "cloudlet")
-    address = await town.lease("c1")  # c2 says that it has given out an address of c1's
+    address = await town.lease("c1")  # c2 claims to have leased an address of c1's
     await town.say("c2", {"address": address, "how": "lease"})
     await asyncio.sleep(0.4)
     assert await town.place() is None

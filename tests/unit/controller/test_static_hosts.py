@@ -1,4 +1,4 @@
-"""Static hosts: taken over all or none, never given out, and given up again."""
+"""Static hosts: imported all or none, never given out, and released again."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Of somebody unknown the controller keeps nothing, and judges a request by its head."""
+"""The controller stores nothing for an unknown caller, and judges a request by its head."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ async def rows(controller: Listening) -> dict[str, int]:
 
 
 async def test_a_stranger_leaves_nothing_behind(listen: Listen) -> None:
-    """Whatever the path, the method and the key."""
+    """This holds for any path, method and key."""
     async with listen(stranger_rate=0) as controller:
         before = await rows(controller)
         document = (await controller.http.get("/openapi.json")).json()
@@ -87,7 +87,7 @@ async def keep(controller: Controller, keys: int, prefix: str) -> None:
 
 
 async def test_each_caller_has_a_share_of_what_is_kept(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The latest stay; those of others, and what is under way, are not touched."""
+    """The caller's latest entries stay; entries of others, and requests under way, are not touched."""
     monkeypatch.setattr(idempotency, "MOST", 4)
     monkeypatch.setattr(middleware, "PRUNED", 5)
     database = controller.region.database

@@ -1,4 +1,4 @@
-"""Services start in order, are closed in reverse, and do not end unnoticed."""
+"""Services start in order, are closed in reverse, and their end is always noticed."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from controller.runtime.supervisor import Supervisor
 
 
 class Recorder(Service):
-    """Notes in `log` what is done with it. `fails_in` is what it fails in; by "end" its `run` returns."""
+    """A service that records its calls in `log`. It fails in the call `fails_in`; with "end" its `run` returns."""
 
     def __init__(self, name: str, log: list[str], fails_in: str = "") -> None:
         self.name = name  # type: ignore[misc]

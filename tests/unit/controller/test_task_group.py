@@ -1,4 +1,4 @@
-"""Tasks that end together: by an error, by a cancellation, and by both in the same moment."""
+"""Tasks that end together: by an error, by a cancellation, and by both at the same moment."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ class Away(Exception):  # noqa: N818 - as those are that it is for
 
 
 class Work:
-    """Tasks that go on for ever, or fail when they are told to."""
+    """Tasks that run forever, or fail on request."""
 
     def __init__(self) -> None:
         self.fail, self.ended = asyncio.Event(), 0
@@ -54,7 +54,7 @@ async def test_a_cancellation_ends_all() -> None:
 
 @pytest.mark.parametrize("turns", range(5))
 async def test_a_cancellation_is_never_lost(turns: int) -> None:
-    """However far the error has come by then, whoever tries again after it is not there any more."""
+    """At whatever moment the error arrives, the task that would try again is cancelled."""
     work = Work()
 
     async def stubborn() -> None:

@@ -1,5 +1,5 @@
-"""A tenant sees and touches its own only: every operation of the API's own description is tried with the token of
-another tenant, and again with the check taken out, which has to show."""
+"""A tenant reads and changes its own objects only: every operation of the API's description is tried with the token of
+another tenant, and once more without the check, which must show."""
 
 import json
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ from tests.unit.controller.test_tokens import DOCUMENT, OPERATIONS, holder
 pytestmark = pytest.mark.slow
 
 QUIET = {"audit", "idempotency", "attendance", "replicas", "reporters", "usage"}
-"""Tables that have nothing of anybody's, and change by themselves."""
+"""Tables without data about any tenant, which change by themselves."""
 
 Operation = tuple[str, str, tuple[str, ...]]
 
 
 async def two_tenants(controller: Controller) -> dict[str, str]:
-    """Everything that a tenant can have, all of it named after its owner; gives what stands for path parameters of
-    the first, by their names."""
+    """Create everything that a tenant can have, named after its owner; return the path parameters for the first
+    tenant's objects, by name."""
     leases = {}
     for number, tenant in enumerate(("alpha", "beta"), 1):
         lan = f"{tenant}-lan"
@@ -74,7 +74,7 @@ NOUNS = {
 
 
 def bodies(method: str, path: str) -> Iterator[Any]:
-    """The examples of the description, made to be about the first tenant's."""
+    """Yield the examples of the description, changed to name the first tenant's objects."""
     operation = DOCUMENT["paths"][path][method.lower()]
     schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     names = [schema.get("$ref", ""), *(one.get("$ref", "") for one in schema.get("anyOf", ()))]
@@ -85,7 +85,7 @@ def bodies(method: str, path: str) -> Iterator[Any]:
 
 
 async def stored(controller: Controller) -> dict[str, list[str]]:
-    """Every row of every table that says anything of anybody."""
+    """Return every row of every table that has data about tenants."""
     async with controller.region.database.read() as session:
         found = {}
         for table in set(metadata.tables) - QUIET:
@@ -95,7 +95,7 @@ async def stored(controller: Controller) -> dict[str, list[str]]:
 
 
 async def breaches(controller: Controller) -> list[str]:
-    """What the second tenant reads or changes of the first one's, by going through all operations."""
+    """Try all operations; return those by which the second tenant reads or changes the first one's data."""
     known = await two_tenants(controller)
     client = await holder(controller, "beta-portal", "tenant", tenant="beta")
     found, before = [], await stored(controller)
@@ -126,7 +126,7 @@ async def test_every_operation_keeps_to_the_callers_own(controller: Controller) 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 async def test_without_the_check_it_would_show(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In every operation that a tenant may do, or the test above proves nothing."""
+    """Every operation that a tenant may call must show, or the test above proves nothing."""
     page = endpoints.page
     monkeypatch.setattr(access, "_keep_to_own", lambda *_: None)
     monkeypatch.setattr(endpoints, "page", lambda session, after, limit, cloudlet, _: page(session, after, limit))
@@ -188,7 +188,7 @@ def test_a_tenant_may_only_what_is_listed(operation: Operation) -> None:
 
 
 def test_the_page_has_the_list() -> None:
-    """docs/operate/access.md says what the code does."""
+    """docs/operate/access.md lists the operations of the code."""
     page = (Path(__file__).parents[3] / "docs" / "operate" / "access.md").read_text()
     written = {line.strip("-` ") for line in page.splitlines() if line.startswith(("- `GET", "- `POST", "- `DELETE"))}
     assert written == {

@@ -80,7 +80,7 @@ async def test_approval_then_the_first_certificate(controller: Controller, tmp_p
 
 @ON_SQLITE
 async def test_an_agent_of_before_goes_on_without_tls_until_it_is_moved(controller: Controller, tmp_path: Path) -> None:
-    """It enrolled over HTTP; from the first certificate that it asks for over TLS on, its credential is bound."""
+    """The agent enrolled over HTTP; its credential is bound once it requests its first certificate over TLS."""
     site = await Site(controller, str(controller.http.base_url), tmp_path / "c1").enrol()
     await works(site.door)
     site.url = await controller.over_tls()

@@ -1,4 +1,4 @@
-"""Who tries the agent API over TLS without what it takes. Each of these fails when its defence is taken out."""
+"""Attacks on the agent API over TLS without the necessary credentials. Each succeeds when its defence is removed."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
 import asyncio
@@ -61,7 +61,7 @@ async def test_a_credential_is_good_with_its_cloudlets_certificate_alone(
 
 @ON_SQLITE
 async def test_an_old_certificate_does_not_open_a_new_enrolment(site: Site, controller: Controller) -> None:
-    """Somebody has the state directory of before, and the credential of now."""
+    """The attacker has an earlier state directory, and the present credential."""
     old = site.path / "old"
     old.mkdir()
     for name in ("key.pem", "certificate.pem"):
@@ -135,7 +135,7 @@ async def test_revoked_over_tls_is_cut_within_two_seconds(site: Site, controller
 
 
 async def refused_again(site: Site) -> None:
-    """On a connection of its own."""
+    """Check that a new connection is refused."""
     door = await site.open()
     Identity("c1", door, site.path / "identity")
     door.use(site.credential)
@@ -157,7 +157,7 @@ async def test_tls_1_2_is_refused(site: Site, controller: Controller) -> None:
 
 @ON_SQLITE
 async def test_an_impostor_is_not_spoken_to(start: Start, site: Site, controller: Controller, tmp_path: Path) -> None:
-    """It has a root of its own, of the same name, and stands where the controller should."""
+    """The impostor has a root of its own with the same name, and takes the controller's place."""
     ceremony.init(tmp_path / "foreign", "test", now())
     async with start(authority=tmp_path / "foreign", agent_listen="127.0.0.1:0", replica="impostor") as impostor:
         url = await impostor.over_tls()
@@ -176,7 +176,7 @@ async def test_an_impostor_is_not_spoken_to(start: Start, site: Site, controller
 
 @ON_SQLITE
 async def test_a_cloudlet_cannot_stand_in_for_the_controller(site: Site, controller: Controller) -> None:
-    """Its certificate is from the same root, and for TLS as server too."""
+    """The cloudlet's certificate is from the same root, and is also valid for TLS servers."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(site.path / "identity/certificate.pem", site.path / "identity/key.pem")
 

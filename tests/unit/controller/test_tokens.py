@@ -1,4 +1,4 @@
-"""API tokens: what each role may do, by the API's own description, and that one that is over is worth nothing."""
+"""API tokens: the permissions of each role, by the API's own description, and the rejection of expired tokens."""
 
 import asyncio
 from datetime import timedelta
@@ -31,7 +31,7 @@ KEY = {"Idempotency-Key": "once"}
 
 
 async def holder(controller: Controller, name: str, role: str = "viewer", **more: object) -> httpx.AsyncClient:
-    """Somebody with a new token."""
+    """Return a client with a new token."""
     made = await controller.post("/tokens", {"name": name, "role": role, **more})
     headers = {"Authorization": f"Bearer {made['token']}"}
     client = httpx.AsyncClient(
@@ -41,7 +41,7 @@ async def holder(controller: Controller, name: str, role: str = "viewer", **more
 
 
 def filled(path: str) -> str:
-    """The path of something that is not there."""
+    """Return a path with names that do not exist."""
     return (
         path.replace("{id}", "99")
         .replace("{generation}", "99")
@@ -71,7 +71,8 @@ def test_what_the_table_does_not_know_is_for_admins(role: Role, method: str, pat
 
 @pytest.mark.parametrize("role", Role)
 async def test_every_operation_asks_for_the_role(controller: Controller, role: Role) -> None:
-    """Nothing is there and no request is complete: whoever may is told that, whoever may not is told so first."""
+    """Nothing exists and no request is complete: a permitted caller gets an error about that, any other is refused
+    first."""
     client = await holder(controller, "somebody", role, tenant="nobody" if role is Role.TENANT else None)
     for method, path, tags in OPERATIONS:
         if path.endswith("/watch"):
@@ -169,7 +170,7 @@ async def test_tokens_do_without_the_admin_token(start: Start) -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    """docs/operate/access.md says what the code does."""
+    """docs/operate/access.md has the table of the code."""
     page = (Path(__file__).parents[3] / "docs" / "operate" / "access.md").read_text()
     rows = [f"| {tag} | {least.look} | {least.change} |" for tag, least in TABLE.items()]
     written = [line for line in page.splitlines() if line.startswith("| ") and line.count("|") == 4]

@@ -1,4 +1,4 @@
-"""Changes on trial as the controller keeps them. With real route servers: tests/integration/test_trials.py."""
+"""Changes on trial in the controller. tests/integration/test_trials.py tests them with real route servers."""
 
 import asyncio
 import random
@@ -90,7 +90,7 @@ async def test_the_time_runs_out_while_the_controller_is_down(start: Start, rout
         assert [entry.split()[0] for entry in route_server.log[first_put:]] == ["put", "confirm"]
         assert (await second.get(f"/changes/{number}"))["state"] == "rolled-back"
         wanted = second.region.intent.cloudlets["c1"].version
-        assert wanted == number + 1  # the agent is told anew
+        assert wanted == number + 1  # the agent gets a new document
 
 
 async def test_a_controller_that_comes_back_in_time_does_not_confirm(
@@ -153,7 +153,7 @@ async def test_rehearsals_change_nothing(blue: Controller, route_server: FakeRou
 async def test_a_policy_that_changes_nothing_is_not_on_trial(blue: Controller) -> None:
     policy = "apiVersion: weft/v1\nvcps:\n  blue:\n    members: [c1-lan]\n"
     adopted = (await blue.http.post("/api/v1/policy/apply", content=policy, params={"confirm_within": 600})).json()
-    assert adopted["confirm_by"]  # blue comes under the policy: that is to be confirmed, though no route changes
+    assert adopted["confirm_by"]  # blue comes under the policy: this needs confirmation, though no route changes
     number = adopted["generation"]
     await blue.post(f"/changes/{number}/rollback", status=200)
     assert not blue.region.intent.vcps["blue"].managed_by_policy and (await blue.get("/policy"))["text"] == ""
@@ -175,8 +175,8 @@ async def test_agents_follow_a_rollback(controller: Controller) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_whatever_happens_they_agree_in_the_end(start: Start, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Trials that are confirmed, rolled back or forgotten, while route servers go, come back and run out of patience,
-    and the controller starts anew. Nothing that was not confirmed is there in the end, and all that was, is."""
+    """Trials are confirmed, rolled back or left to expire, while route servers go, come back and let trials expire, and
+    the controller restarts. In the end exactly the confirmed changes are in force."""
     monkeypatch.setattr(sync, "RETRY", 0.01)
     monkeypatch.setattr(in_step, "HEARTBEAT", 0.02)
     chance = random.Random(seed)
@@ -203,7 +203,7 @@ async def test_whatever_happens_they_agree_in_the_end(start: Start, monkeypatch:
 async def _play(
     controller: Controller, servers: tuple[FakeRouteServer, ...], chance: random.Random, settled: set[str]
 ) -> None:
-    """Random steps; `settled` are the members of the pool as they were last confirmed."""
+    """Play random steps; `settled` has the members of the pool after the last confirmation."""
     for _ in range(12):
         server, name = chance.choice(servers), f"c{chance.randint(1, 3)}-lan"
         trial = controller.region.changes.flow.trial

@@ -1,4 +1,4 @@
-"""Encrypted tunnels: what agents say of them, what people see, and when it is an alarm."""
+"""Encrypted tunnels: the reports of agents, the view of users, and the alarms."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,7 +30,7 @@ def tunnel(peer: str, state: str = "up", age: float = 60.0, **more: Any) -> Ipse
 
 
 async def told(controller: Controller, agent: FakeAgent, *tunnels: IpsecTunnel, **more: Any) -> None:
-    """The agent reports; it is written down when this returns."""
+    """Send an agent's report; wait until it is stored."""
     report = kernel(agent.documents[-1]).model_copy(update={"ipsec": Ipsec(tunnels=list(tunnels), **more)})
     answer = await agent.report(report)
     assert answer.status_code == 204, answer.text
@@ -38,7 +38,7 @@ async def told(controller: Controller, agent: FakeAgent, *tunnels: IpsecTunnel, 
 
 
 async def three(controller: Controller) -> list[FakeAgent]:
-    """c1 and c2 share a pool."""
+    """Three agents; c1 and c2 share a pool."""
     agents = [await controller.agent(f"c{number}", number) for number in (1, 2, 3)]
     await controller.post("/vcps", {"name": "blue"})
     for name in ("c1-lan", "c2-lan"):
@@ -184,7 +184,7 @@ async def test_what_goes_through_is_counted(controller: Controller) -> None:
 
 
 async def test_the_database_may_be_away(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What could not be written down is said again."""
+    """A report that could not be stored is stored when the agent sends it again."""
     one, *_ = await three(controller)
 
     async def fail(*_: object) -> None:
@@ -224,7 +224,7 @@ async def test_viewers_see_them_and_tenants_do_not(controller: Controller) -> No
 
 
 def region(pools: list[set[int]]) -> Intent:
-    """Six cloudlets with an endpoint each."""
+    """Return an intent of six cloudlets with an endpoint each."""
     numbers = range(1, 7)
     cloudlets = {
         f"c{n}": Cloudlet(name=f"c{n}", state=CloudletState.ACTIVE, pe=Flavour.VPLS, vtep=f"192.0.2.{n}")

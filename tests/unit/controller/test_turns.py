@@ -1,4 +1,4 @@
-"""Turns of the event loop: one at a pass, each key in turn, whatever the others have waiting."""
+"""Turns of the event loop: one at each pass, and each key in turn, however many others wait."""
 
 import asyncio
 from collections import Counter
@@ -10,7 +10,7 @@ from controller.runtime.turns import Turns
 
 
 async def _orders(keys: list[str]) -> list[tuple[int, str]]:
-    """In which pass each of these began that came at once."""
+    """Return the pass in which each of several simultaneous requests began."""
     turns, passes, began = Turns(), 0, list[tuple[int, str]]()
 
     async def one(key: str) -> None:

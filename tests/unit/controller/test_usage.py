@@ -1,4 +1,4 @@
-"""How full LANs are: counting, peaks, forecasts, and being told in time."""
+"""The occupancy of LANs: counting, peaks, forecasts, and timely warnings."""
 
 from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
@@ -104,7 +104,7 @@ async def test_a_filling_lan_is_told_once_and_told_again_when_it_has_room(
 
 
 async def test_a_large_region_is_looked_at_bit_by_bit(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each turn goes on where the last one left off; then nothing is looked at until it is time again."""
+    """Each turn continues where the last one stopped; after that no LAN is examined until the next interval."""
     seen: list[list[str]] = []
 
     class Noted(Stocks):

@@ -1,4 +1,4 @@
-"""Which CPU a VM gets: chosen, checked against what agents report, settled when it is started, and kept."""
+"""The CPU of a VM: chosen, checked against agents' reports, settled at the start, and kept."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ POLICY = "apiVersion: weft/v1\nvcps: {blue: {members: [c1-lan, c2-lan]}}\nmigrat
 
 
 def platform(*missing: str) -> Platform:
-    """A cloudlet that lacks these of EPYC-Milan's features."""
+    """Return the platform of a cloudlet that lacks these of EPYC-Milan's features."""
     models = {
         "EPYC": CpuModel(features=60),
         "EPYC-Rome": CpuModel(features=70, missing=[name for name in missing if name == "rdpid"]),
@@ -35,7 +35,7 @@ async def tell(controller: Controller, cloudlet: str, told: Platform | None) -> 
 
 
 async def ready(controller: Controller, cpu: str = "baseline") -> None:
-    """c1 has all of EPYC-Milan, c2 lacks two of its features; both are in a pool."""
+    """Prepare c1 with all of EPYC-Milan, and c2 without two of its features; both are in a pool."""
     await region(controller)
     await tell(controller, "c1", platform())
     await tell(controller, "c2", platform(*NEW))
@@ -48,7 +48,7 @@ async def stop(controller: Controller) -> None:
 
 
 async def start(controller: Controller) -> str | None:
-    """Gives the CPU that the VM's agent is told of."""
+    """Start the VM; return the CPU in the agent's order."""
     shown = await controller.post("/vms/web/start", status=200)
     (order,) = (await controller.region.migration.moves.orders("c1")).orders
     assert order.machine.cpu == shown["cpu_settled"]
@@ -127,7 +127,7 @@ MACHINE |= {"macs": ("52:54:00:00:00:0a", "52:54:00:00:00:0b")}
 @pytest.mark.parametrize("act", ["start", "prepare", "memory", "stop", "discard"])
 @pytest.mark.parametrize("cpu", [None, "EPYC"])
 def test_no_machine_is_made_with_another_cpu_than_its_own(told: dict[str, bool], act: Act, cpu: str | None) -> None:
-    """And an agent that knows no CPUs of machines is told of none: it would refuse all its orders."""
+    """An agent that does not know CPUs of machines gets no order with one: it would refuse all its orders."""
     order = Order(move="m", number=1, act=act, machine=Machine(**MACHINE, cpu=cpu), endpoint="e")
     found = list(understood([order], told))
     if told.get("qemu") or cpu is None:

@@ -1,4 +1,5 @@
-"""A VM boots from what its cloudlet has: checked against what agents report before anybody waits for a start."""
+"""A VM boots from an image of its cloudlet: the controller checks this against agents' reports before a start is
+ordered."""
 
 import pytest
 
@@ -15,7 +16,7 @@ MACHINE = Machine(
 
 
 def platform(*images: str, bases: tuple[str, ...] = ()) -> Platform:
-    """A cloudlet with these images, and disks' bases in some of them."""
+    """Return the platform of a cloudlet with these images, some of which contain a disk's base."""
     files = {f"{base}/disk.qcow2": "a" * 64 for base in bases}
     return Platform(version="1", board="b", accelerator="tcg", cpu="max", files=files, images=list(images), models={})
 

@@ -1,4 +1,4 @@
-"""VMs: a device has one at most, DHCP knows it on either vNIC, and what agents say of it is on record."""
+"""VMs: a device has one at most, DHCP knows it on either vNIC, and the controller stores its agent's reports."""
 
 from datetime import timedelta
 from re import fullmatch
@@ -37,7 +37,7 @@ async def say(controller: Controller, cloudlet: str, *states: MachineState, unli
 
 
 async def ordered(controller: Controller) -> list[tuple[str, int]]:
-    """What c1 is to start and stop, and at which revisions."""
+    """Return c1's orders to start and stop, with their revisions."""
     return [(order.act, order.number) for order in (await controller.region.migration.moves.orders("c1")).orders]
 
 
@@ -91,7 +91,7 @@ async def test_either_vnic_gets_the_address_above_the_devices(controller: Contro
 
 
 async def test_what_the_other_vnic_leases_is_not_what_a_vm_is_known_by(controller: Controller) -> None:
-    """As after a move that could not take the old address away."""
+    """This is the state after a move that could not remove the old address."""
     await region(controller)
     agent = await controller.agent("c3", 3)
     await controller.post("/vms", WEB | {"endpoint": "c3-lan"})
@@ -104,7 +104,7 @@ async def test_what_the_other_vnic_leases_is_not_what_a_vm_is_known_by(controlle
     await say(controller, "c3", running)
     shown = await controller.get("/vms/web")
     assert (shown["address"], shown["serving"], shown["condition"]) == ("10.9.0.3", "b", "running")
-    # What had been lost is heard after all: the vNICs have changed roles.
+    # The lost report arrives after all: the vNICs have changed roles.
     await say(controller, "c3", running.model_copy(update={"serving": "a"}))
     shown = await controller.get("/vms/web")
     assert (shown["address"], shown["serving"]) == (new, "a") != ("10.9.0.3", "b")
@@ -256,7 +256,7 @@ async def test_starting(controller: Controller) -> None:
     assert (last["type"], last["text"]) == ("vm-stopped", "VM web is stopped at c1-lan: it crashed")
     await controller.post("/vms/web/start", status=200)
     assert await starting() == ["web"] and len(numbers) == 2
-    await fails(numbers[0])  # an answer to the first time
+    await fails(numbers[0])  # an answer to the first order
     await fails(numbers[1], final=False)
     assert await starting() == ["web"]
     await fails(numbers[1])
@@ -284,7 +284,7 @@ async def test_stopping(controller: Controller) -> None:
     move = await controller.http.post("/api/v1/moves", json={"vm": "web", "endpoint": "c2-lan"})
     problem(move, 409, "vm", "web is stopping at c1-lan: only a VM that runs can be moved")
     await say(controller, "c1", running)  # not yet
-    await answer(controller, "stop", first[1] - 1, "done")  # to somebody else's question
+    await answer(controller, "stop", first[1] - 1, "done")  # an answer to another order
     await answer(controller, "stop", first[1], "failed", "QEMU cannot be ended")
     assert await ordered(controller) == [first], "it is tried again"
     await answer(controller, "stop", first[1], "done")
@@ -298,7 +298,8 @@ async def test_stopping(controller: Controller) -> None:
 
 
 async def test_a_stop_takes_a_start_back(controller: Controller) -> None:
-    """Whatever the agent has made of it by then: it is done when the agent says so, not when no machine is seen."""
+    """The stop counts as done when the agent reports it, not when the machine is not listed, whatever the agent has
+    done with the start."""
     await region(controller)
     await controller.post("/vms", WEB)
     await controller.post("/vms/web/start", status=200)
@@ -358,7 +359,8 @@ async def test_one_that_ends_by_itself_does_not_look_like_one_that_was_stopped(
 
 
 async def test_one_that_does_not_answer_may_run(controller: Controller) -> None:
-    """It is neither started, moved nor forgotten; it can be stopped, and runs again once its driver says so."""
+    """The VM can be neither started, moved nor removed; it can be stopped, and it runs again once its driver says
+    so."""
     await region(controller)
     await controller.post("/vms", WEB)
     running = MachineState(name="web", condition="running", serving="a")
@@ -387,7 +389,7 @@ async def test_one_that_does_not_answer_may_run(controller: Controller) -> None:
 
 
 async def test_what_could_not_be_listed_is_not_gone(controller: Controller) -> None:
-    """An agent that was started beside a hypervisor that does not answer yet knows nothing of its machines."""
+    """The agent started while its hypervisor did not answer, and does not know its machines."""
     await region(controller)
     await controller.post("/vms", WEB)
     await say(controller, "c1", MachineState(name="web", condition="running"))

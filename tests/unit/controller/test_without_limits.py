@@ -1,4 +1,4 @@
-"""The attacks of test_limits.py with the defence taken out: each gets through, so it is the defence that stops it."""
+"""The attacks of test_limits.py without the defence: each succeeds, so the defence is what stops it."""
 
 import asyncio
 
@@ -48,7 +48,7 @@ async def test_what_is_large_is_read(listen: Listen, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("bomb", ["arrays that end", "objects", "negative", "UTF-16"])
 async def test_bombs_are_read(listen: Listen, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
-    """By Python's reader of JSON, which does what it can."""
+    """Python's JSON reader accepts or rejects the body by itself."""
     monkeypatch.setattr(body_limits, "unfit", lambda _body: None)
     value = BOMBS[bomb]
     whole = value if isinstance(value, bytes) else f'{{"name": "blue", "description": {value}}}'.encode()

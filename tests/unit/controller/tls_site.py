@@ -1,4 +1,4 @@
-"""A cloudlet's agent as far as it speaks with the controller, over TLS, by its own code."""
+"""The part of a cloudlet's agent that calls the controller, over TLS, with its own code."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 class Site:
-    """A cloudlet's agent, as far as it speaks with the controller."""
+    """The part of a cloudlet's agent that calls the controller."""
 
     def __init__(self, controller: Controller, url: str, path: Path, name: str = "c1") -> None:
         self.controller, self.url, self.path, self.name = controller, url, path, name
@@ -46,7 +46,7 @@ class Site:
         return await self.controller.stack.enter_async_context(Door(self.url))
 
     async def follow(self, door: Door | None = None) -> "asyncio.Task[list[Desired]]":
-        """Reads the stream of desired states until it ends."""
+        """Start a task that reads the stream of desired states until it ends."""
         opened = asyncio.Event()
 
         async def read() -> list[Desired]:
@@ -86,7 +86,7 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def controller(start: Start, directory: Path) -> AsyncIterator[Controller]:
-    """A controller that serves agents over TLS; `url` is where."""
+    """A controller that serves agents over TLS; `url` has the address."""
     async with start(authority=directory, agent_listen="127.0.0.1:0") as running:
         yield running
 
@@ -107,7 +107,7 @@ async def refused(door: Door, reason: str) -> None:
 
 
 async def noted(controller: Controller, reason: str) -> None:
-    """There is an event that says so."""
+    """Wait until an event has that reason."""
     texts: list[str] = []
     for _ in range(100):
         texts = [item["text"] for item in (await controller.get("/events"))["items"] if item["type"] == "agent-refused"]
@@ -118,7 +118,7 @@ async def noted(controller: Controller, reason: str) -> None:
 
 
 def bare(url: str, site: Site, **options: Any) -> httpx.AsyncClient:
-    """Trusts the controller as the site does, and shows nothing."""
+    """Return a client that trusts the controller as the site does, and presents no certificate."""
     context = tls.context(site.identity.trusted or "", None, Path("none"))
     for name, value in options.items():
         setattr(context, name, value)

@@ -1,4 +1,4 @@
-"""Everything that the API can do, once, in an order in which each thing can be done."""
+"""Every operation of the API, once, in an order in which each can succeed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,18 +8,18 @@ from tests.unit.trust.requests import csr
 MACS = [f"02:00:5e:00:00:{n:02x}" for n in range(16)]
 
 Say = Callable[..., Any]
-"""Sends a request, `say("POST /api/v1/vcps/{vcp}/members", body, vcp="blue")`: what is in the path and the query by its
-name. Gives the answer's document."""
+"""A function that sends a request, `say("POST /api/v1/vcps/{vcp}/members", body, vcp="blue")`, with the parameters of
+the path and the query by name. It returns the document of the answer."""
 
 
 def policy(name: str) -> dict[str, Any]:
-    """A policy with one pool."""
+    """Return a policy with one pool."""
     return {"apiVersion": "weft/v1", "vcps": {name: {"members": ["c1-lan", "c2-lan"]}}}
 
 
 def build(say: Say) -> None:
-    """What is there for others to name: cloudlets c1, whose agent calls, and c2, their LANs in a pool, a device with a
-    VM, a lease and a certificate."""
+    """Create the objects that other operations name: cloudlets c1, whose agent is the caller, and c2, their LANs in a
+    pool, a device with a VM, a lease and a certificate."""
     say("POST /api/v1/cloudlets", {"name": "c2", "pe": "vpls", "vtep": "192.0.2.2"})
     for name, prefix in (("c1", "10.1.0.0/24"), ("c2", "10.2.0.0/24")):
         say("POST /api/v1/endpoints", {"name": f"{name}-lan", "cloudlet": name, "prefix": prefix, "tenant": "acme"})
@@ -38,7 +38,7 @@ def build(say: Say) -> None:
 
 
 def tell(say: Say) -> None:
-    """What c1's agent says."""
+    """Send the reports of c1's agent."""
     figures = {"version": 1, "generation": 1, "agent_version": "1", "resident_bytes": 1, "cpu_seconds": 0.1}
     report = {"cloudlet": "c1", "endpoints": [], "speakers": [], **figures}
     tunnel = {"cloudlet": "c2", "local": "192.0.2.1", "remote": "192.0.2.2", "state": "up", "age": 1.0}
@@ -63,7 +63,7 @@ def tell(say: Say) -> None:
 
 
 def use(say: Say) -> None:
-    """What operators do with what is there, and what they look at."""
+    """Make the calls by which operators change and read the present objects."""
     say("PATCH /api/v1/cloudlets/{name}", {"labels": {"a": "b"}}, name="c2")
     say("POST /api/v1/endpoints/{name}/consent", name="c1-lan")
     say("DELETE /api/v1/endpoints/{name}/consent", name="c1-lan")
@@ -112,7 +112,7 @@ def use(say: Say) -> None:
 
 
 def clear(say: Say) -> None:
-    """Takes away what is there, but for c1."""
+    """Remove all objects except c1."""
     serial = say("GET /api/v1/certificates", cloudlet="c2")["items"][0]["serial"]
     say("POST /api/v1/certificates/{serial}/revoke", serial=serial)
     say("DELETE /api/v1/tokens/{name}", name="t1")

@@ -1,4 +1,4 @@
-"""Whole regions that agree with themselves: made from pools alone, by other code than the doctor's."""
+"""Whole regions that are consistent: made from pools alone, by other code than the doctor's."""
 
 from dataclasses import dataclass, field
 from itertools import product
@@ -14,8 +14,8 @@ SPEAKERS = [("rs1", "192.0.2.1"), ("rs2", "192.0.2.2")]
 
 @dataclass
 class Region:
-    """`cloudlets` cloudlets with one VPLS endpoint each (every third one EVPN; two of three have IPv6), and pools
-    given as sets of cloudlet numbers; only endpoints of the pool's flavour (that of its lowest number) are taken in."""
+    """`cloudlets` cloudlets with one VPLS endpoint each (every third one EVPN; two of three have IPv6), and pools given
+    as sets of cloudlet numbers. A pool contains only endpoints of its flavour, which is that of its lowest number."""
 
     cloudlets: int
     pools: list[set[int]]
@@ -155,7 +155,7 @@ class Region:
 
 @st.composite
 def regions(draw: st.DrawFn) -> Region:
-    """Up to seven cloudlets in up to four pools, with up to two routes each."""
+    """Draw up to seven cloudlets in up to four pools, with up to two routes each."""
     cloudlets = draw(st.integers(2, 7))
     pools = draw(st.lists(st.sets(st.integers(1, cloudlets), min_size=1), max_size=4))
     return Region(cloudlets, pools, draw(st.integers(1, 2)))

@@ -1,4 +1,4 @@
-"""VMs whose settled CPU a cloudlet within their reach does not have are named, with both."""
+"""The doctor names each VM whose settled CPU is missing at a cloudlet within its reach, and that cloudlet."""
 
 from controller.core.doctor import DifferenceKind, Settled, compare_cpus
 from controller.core.doctor.cpus import MOST

@@ -1,4 +1,4 @@
-"""The doctor finds nothing in a region that agrees, and exactly the thing that was changed in one that does not."""
+"""The doctor finds nothing in a consistent region, and exactly the changed part in one that is not."""
 
 import re
 from dataclasses import replace
@@ -258,7 +258,7 @@ def test_a_route_of_the_looking_glass_is_read() -> None:
 
 
 def encrypting(cloudlet: Cloudlet, **said: tuple[str, float]) -> Cloudlet:
-    """It says this of its tunnels, by cloudlet: state, and for how many seconds."""
+    """Return the cloudlet with reports on its tunnels, by peer: the state, and the seconds since it began."""
     assert cloudlet.report is not None
     made = [
         IpsecTunnel.model_validate(
@@ -292,7 +292,7 @@ def with_passages(cloudlet: Cloudlet, *passages: Passage) -> Cloudlet:
 
 @given(regions(), st.data())
 def test_every_pair_that_does_not_pass_as_it_should_is_found(region: Region, data: st.DataObject) -> None:
-    """Both kernels agree; a probe says otherwise."""
+    """Both kernels agree with the desired state; a probe contradicts them."""
     a, b = data.draw(st.sampled_from([(a, b) for a in region.numbers for b in region.numbers if a != b]))
     allowed = region.together(a, b)
     for verdict, family in product(get_args(Verdict), get_args(IpFamily)):
@@ -308,7 +308,8 @@ def test_every_pair_that_does_not_pass_as_it_should_is_found(region: Region, dat
 
 
 def test_of_old_probes_nothing_is_said() -> None:
-    """A pool that the agent has not heard of yet, an endpoint that is gone, an agent that is away."""
+    """The probes are out of date: they concern a new pool that the agent does not know, a removed endpoint, or an
+    absent agent."""
     region = Region(3, [{1, 2}])
     early = Passage(remote="c2-lan", allowed=False, verdict="passes")
     gone = Passage(remote="c9-lan", allowed=True, verdict="silent")

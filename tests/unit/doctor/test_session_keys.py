@@ -1,4 +1,4 @@
-"""The doctor names each session that stands and is not signed with its key, and why that is so."""
+"""The doctor names each established session that is not signed with its key, and the reason."""
 
 from dataclasses import replace
 

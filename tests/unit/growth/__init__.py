@@ -1,1 +1,2 @@
-"""How the cost of reading grows with what is read: every expression of the tree, and every reader of foreign input."""
+"""The growth of the cost of reading with the size of the input: every regular expression of the tree, and every reader
+of foreign input."""

@@ -1,5 +1,5 @@
-"""Every regular expression of the tree, found by reading its source: `re`'s functions, `pattern=` of fields and
-parameters, and the patterns of JSON schemas."""
+"""Every regular expression of the tree, found in its source: `re`'s functions, `pattern=` of fields and parameters, and
+the patterns of JSON schemas."""
 
 import ast
 import importlib
@@ -19,19 +19,21 @@ MADE = {
     ("controller/api/agent_leases.py", "re.fullmatch(pattern, text)"): "[MAC_PATTERN, CLIENT_ID_PATTERN]",
     ("agents/ipsec/reasons.py", "re.compile(pattern)"): "[pattern for pattern, _ in _RANKS]",
 }
-"""Expressions that a local name stands for: by file and call, all that it may be, to be evaluated in that module."""
+"""Expressions in a local variable: by file and call, all values that the variable may have, to be evaluated in that
+module."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """One, where it is written, and how it is used: by `fullmatch` or `match`, or else anywhere in a text."""
+    """One expression, the place where it is written, and its use: by `fullmatch` or `match`, or else anywhere in a
+    text."""
 
     where: str
     pattern: "re.Pattern[Any]"
     ways: frozenset[str]
 
     def apply(self, text: str) -> None:
-        """Looks for it in a text, in each way that the tree does."""
+        """Search a text for the expression, in each way that the tree uses."""
         given: Any = text if isinstance(self.pattern.pattern, str) else text.encode("latin-1", "replace")
         for way in self.ways or ("finditer",):
             if way in ("fullmatch", "match"):
@@ -42,29 +44,29 @@ class Expression:
 
 
 def sources() -> list[Path]:
-    """The Python files that are shipped."""
+    """Return the Python files that are shipped."""
     return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """All of a file's syntax."""
+    """Return all syntax nodes of a file."""
     return tuple(ast.walk(ast.parse(path.read_text(), str(path))))
 
 
 def mentions(path: Path, *words: str) -> bool:
-    """Whether any of the words is in a file: most need not be read as Python, which takes a while."""
+    """Return whether a file contains any of the words; most files need no slow parsing then."""
     text = path.read_text()
     return any(word in text for word in words)
 
 
 def name(path: Path) -> str:
-    """A file as it is called in the repository."""
+    """Return a file's path in the repository."""
     return str(path.relative_to(ROOT))
 
 
 def in_python(path: Path) -> Iterator[Expression]:
-    """The expressions of a file. Raises AssertionError if there is one that nobody can evaluate."""
+    """Yield the expressions of a file. Raises AssertionError if one cannot be evaluated."""
     if not mentions(path, "re.", "pattern"):
         return
     assigned = {id(n.value): t.id for n in nodes(path) if isinstance(n, ast.Assign) for t in n.targets
@@ -106,7 +108,7 @@ _FLAGS = {"compile": 1, "match": 2, "fullmatch": 2, "search": 2, "findall": 2, "
 
 
 def _ways(path: Path, constant: str | None) -> frozenset[str]:
-    """The methods of a compiled expression that are called; empty, for any, if it goes by no name."""
+    """Return the methods of a compiled expression that are called; empty, for any, if the expression has no name."""
     if constant is None:
         return frozenset()
     files = [path] if constant.startswith("_") else [file for file in sources() if mentions(file, constant)]
@@ -126,7 +128,7 @@ def _called(node: ast.expr) -> str | None:
 
 
 def in_document(where: str, document: object) -> Iterator[Expression]:
-    """The expressions of a JSON schema, or an OpenAPI document."""
+    """Yield the expressions of a JSON schema, or an OpenAPI document."""
     if isinstance(document, dict):
         for key, value in document.items():
             if key == "pattern" and isinstance(value, str):
@@ -140,7 +142,7 @@ def in_document(where: str, document: object) -> Iterator[Expression]:
 
 
 def every(documents: Iterable[tuple[str, object]] = ()) -> list[Expression]:
-    """Return each once: those of Python files, of the JSON files beside them, and of further documents."""
+    """Return each expression once: those of Python files, of the JSON files beside them, and of further documents."""
     written = [e for path in sources() for e in in_python(path)]
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.json")):

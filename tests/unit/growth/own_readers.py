@@ -1,4 +1,4 @@
-"""Readers of nothing that a stranger, a guest or another cloudlet makes longer."""
+"""Readers whose input no stranger, guest or other cloudlet can make longer."""
 
 OWN = {
     "controller/api/audit.py": "details of an entry, as this controller wrote them",
@@ -37,4 +37,4 @@ OWN = {
     "agents/sources/machines.py": "its own file",
     "agents/storage/state.py": "its own file",
 }
-"""By file: what it reads."""
+"""The input of each reader, by file."""

@@ -1,4 +1,4 @@
-"""The growth of a function's cost: by the ratio of its CPU time at n, n/2 and n/4, never by a time alone."""
+"""The growth of a function's cost, by the ratio of its CPU time at n, n/2 and n/4, and never by a time alone."""
 
 import gc
 import math
@@ -10,19 +10,20 @@ Input = TypeVar("Input")
 
 LONGEST = 8192
 FLOOR = 0.002
-"""Seconds of CPU below which there is nothing to compare. A linear expression needs a fifth of it for LONGEST
-characters, and a quadratic one ten times as much."""
+"""Seconds of CPU below which times are not compared. A linear expression needs a fifth of it for LONGEST characters,
+and a quadratic one ten times as much."""
 MOST = 3.0
-"""Times the cost for twice the size: 2 if it is linear, 4 if it is quadratic."""
+"""The permitted factor in cost for twice the size: 2 is linear, 4 is quadratic."""
 
 _STEPS = (12, 16, 20, 24, 32, 64, 128)  # an exponential cost is met before it takes minutes
 _AT_LEAST, _AT_MOST = 3, 12
-"""Times that each size is measured. The least time counts, and what seems to grow is measured more often."""
+"""The least and the greatest number of measurements of each size. The shortest time counts, and a suspicious function
+is measured more often."""
 
 
 def growth(work: Callable[[Input], object], shape: Callable[[int], Input], longest: int = LONGEST) -> str | None:
     """Return in words how the cost of `work` grows if it grows faster than its input; None if it does not. `shape`
-    makes an input of a size. Sizes rise to `longest`, and the first that costs more than FLOOR is compared."""
+    makes an input of a size. Sizes rise to `longest`; the first size that costs more than FLOOR is compared."""
     sizes = [*_STEPS]
     while sizes[-1] < longest:
         sizes.append(min(4 * sizes[-1], longest))
@@ -31,7 +32,7 @@ def growth(work: Callable[[Input], object], shape: Callable[[int], Input], longe
             continue
         parts = (size, size // 2, size // 4)
         least = [math.inf] * len(parts)
-        for times in range(1, _AT_MOST + 1):  # in turn, so that whatever else the machine does meets all three
+        for times in range(1, _AT_MOST + 1):  # in turn, so that other load on the machine affects all three
             least = [min(so_far, _seconds(work, shape(part))) for so_far, part in zip(least, parts, strict=True)]
             grows = least[0] > FLOOR and least[0] > MOST**2 * least[2]
             if times >= _AT_LEAST and not grows:
@@ -44,7 +45,7 @@ def growth(work: Callable[[Input], object], shape: Callable[[int], Input], longe
 
 def _seconds(work: Callable[[Input], object], given: Input) -> float:
     collects = gc.isenabled()
-    gc.disable()  # what is collected then is not of this work's making
+    gc.disable()  # a collection would count the garbage of other code
     try:
         before = time.thread_time()
         work(given)

@@ -1,4 +1,4 @@
-"""Readers of what others send, with the worst that they could send: by the reader's file, inputs of any size."""
+"""Readers of foreign input, with the worst input for each: by the reader's file, inputs of any size."""
 
 import asyncio
 import base64
@@ -64,7 +64,7 @@ class Case:
     longest: int = BODY
 
     def read(self, given: Any) -> None:
-        """Reads it; a refusal is as good."""
+        """Read the input; a refusal is accepted too."""
         with suppress(*REFUSALS):
             found = self.reader(given)
             if isinstance(found, Iterator):
@@ -133,13 +133,13 @@ def _stream(ask: Callable[[asyncio.StreamReader], Any], limit: int) -> Callable[
 
 
 class _Nowhere:
-    """A connection's other direction, into which a command goes."""
+    """A stand-in for the other direction of a connection, which takes commands."""
 
     def write(self, data: bytes) -> None:
-        """Takes it."""
+        """Discard the data."""
 
     async def drain(self) -> None:
-        """Has nothing to wait for."""
+        """Return at once."""
 
 
 def _vty(reader: asyncio.StreamReader) -> Any:
@@ -147,7 +147,7 @@ def _vty(reader: asyncio.StreamReader) -> Any:
 
 
 def _jumps(size: int) -> list[dict[str, Any]]:
-    """A table whose chains jump to each other."""
+    """Return a table whose chains jump to each other."""
     many = max(1, size // 8)
     base = {"family": "ip", "table": "t", "name": "c0", "hook": "forward", "policy": "drop"}
     found: list[dict[str, Any]] = [{"chain": base}]
@@ -183,7 +183,7 @@ def _head(target: bytes) -> object:
 
 
 def _filter(size: int) -> Filter:
-    """A specification of one component that never ends, as long as the form admits."""
+    """Return a specification with one endless component, as long as the format permits."""
     octets = b"\x03" + b"\x01\x06" * (min(size, 3900) // 2)
     return Filter(family="ipv4-flowspec", nlri=(struct.pack("!H", 0xF000 | len(octets)) + octets).hex(), actions=[])
 

@@ -1,7 +1,8 @@
-"""Texts that cost an expression most, worked out from its own parts. Pure.
+"""The texts that cost an expression most, derived from its own parts. Pure.
 
-What costs is what is tried again: a part that repeats, met by what it admits many times, and then by a character with
-which the whole fails. So each shape is: what leads up to a repeated part, words of it again and again, and an end.
+Backtracking makes an expression expensive: a repeated part matches many times, and then comes a character with which
+the whole fails. So each shape is a text that leads up to a repeated part, many words that this part matches, and an
+end.
 """
 
 import re
@@ -15,7 +16,7 @@ _parser: Any = import_module("re._parser")  # CPython's own reading of an expres
 _compiler: Any = import_module("re._compiler")
 
 _USUAL = 'a0 \n"\\!-.:A_/\0'
-_WORDS = 5  # of one part
+_WORDS = 5  # for one part
 _ENDS = 2
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _SETS = ("IN", "ANY", "NOT_LITERAL", "CATEGORY", "RANGE")
@@ -23,19 +24,19 @@ _SETS = ("IN", "ANY", "NOT_LITERAL", "CATEGORY", "RANGE")
 
 @dataclass(frozen=True)
 class Shape:
-    """A text of any length: `before`, `again` as often as there is room, `after`."""
+    """A text of any length: `before`, `again` as often as it fits, `after`."""
 
     before: str
     again: str
     after: str
 
     def text(self, size: int) -> str:
-        """The text of about that many characters."""
+        """Return the text of about that many characters."""
         return self.before + self.again * max(1, size // len(self.again)) + self.after
 
 
 def shapes(pattern: "re.Pattern[Any]") -> list[Shape]:
-    """Return the worst shapes for an expression; empty if nothing in it repeats and nothing leads up to anything."""
+    """Return the worst shapes for an expression; empty if nothing in it repeats and no text leads up to a part."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     parts = _parser.parse(source, pattern.flags & ~re.UNICODE if isinstance(pattern.pattern, bytes) else pattern.flags)
     of = _Parts(parts)
@@ -59,7 +60,7 @@ class _Parts:
         self.interest = [*literals, *(char for char in _USUAL if char not in literals)]
 
     def repeated(self, parts: Iterable[Any], before: str) -> Iterator[tuple[str, list[Any]]]:
-        """What may be there more than once, and the shortest that leads up to it."""
+        """Yield each repeated part, with the shortest text that leads up to it."""
         for part in parts:
             name, argument = str(part[0]), part[1]
             for body in _bodies(name, argument):
@@ -69,12 +70,12 @@ class _Parts:
             before += self._of(part)[0]
 
     def words(self, parts: Iterable[Any]) -> list[str]:
-        """Some of what the parts admit one after the other, the shortest first."""
+        """Return some texts that the parts match one after the other, the shortest first."""
         ways = product(*(self._of(part) for part in parts))
         return list(dict.fromkeys("".join(way) for way in islice(ways, _WORDS)))
 
     def ends(self, body: Any) -> list[str]:
-        """No end, and some that the repeated part does not admit."""
+        """Return an empty end, and some characters that the repeated part does not match."""
         one = self._compiled(body)
         return ["", *islice((char for char in self.interest if not one.fullmatch(char)), _ENDS)]
 
@@ -102,7 +103,7 @@ class _Parts:
 
 
 def _bodies(name: str, argument: Any) -> list[Any]:
-    """The parts that a part has inside."""
+    """Return the parts inside of a part."""
     if name in _REPEATS:
         return [argument[2]]
     if name == "SUBPATTERN":

@@ -1,4 +1,4 @@
-"""No expression costs more than twice as much for twice the text, whatever the text is."""
+"""For any text, twice its length costs an expression at most twice as much."""
 
 import ast
 import re
@@ -21,11 +21,11 @@ SHORT = {
     "lab/siege/__main__.py": "what the one who starts it writes",
     "lab/verify_memory/ways.py": "what the one who starts it writes",
 }
-"""Files in which shell patterns (`fnmatch`, which makes expressions of them) are used, and what bounds the texts."""
+"""Files that use shell patterns (`fnmatch`, which turns them into expressions), with the bounds of the texts."""
 
 
 def worst(expression: Expression) -> tuple[Shape, str] | None:
-    """The first shape with which the cost of an expression grows too fast, and how."""
+    """Return the first shape for which the cost of an expression grows too fast, and how it grows."""
     for shape in shapes(expression.pattern):
         if found := growth(expression.apply, shape.text):
             return shape, found
@@ -81,7 +81,7 @@ def test_shell_patterns_are_for_short_texts() -> None:
 
 
 def test_expressions_in_go_are_linear() -> None:
-    """Go's `regexp` is RE2; another engine would come as a module of another name."""
+    """Go's `regexp` is RE2; another engine would be a module with another name."""
     for file in ("go.mod", "go.sum"):
         modules = {line.split()[0] for line in (ROOT / "routeserver" / file).read_text().splitlines() if line.split()}
         modules |= {line.split()[0] for line in (ROOT / "routeserver" / file).read_text().split("\t")[1:]}

@@ -1,4 +1,4 @@
-"""No reader of foreign input costs more than twice as much for twice the input."""
+"""For any reader of foreign input, twice the input costs at most twice as much."""
 
 import ast
 
@@ -13,14 +13,14 @@ READS = {
     "loads", "model_validate_json", "validate_json", "splitlines", "readuntil", "readexactly", "readline", "recv",
     "recvfrom", "recvmsg", "recv_into", "unpack_from", "iter_unpack", "unpack", "b64decode",
 }  # fmt: skip
-"""Methods and functions by which bytes and texts are read."""
+"""Methods and functions that read bytes and texts."""
 LIBRARIES = {("yaml", "parse"), ("jwt", "decode")}
 ELSEWHERE = ("controller/cli/", "lab/", "policies/", "migrations/")
-"""What people run for themselves: nobody else waits for it."""
+"""Programs that users run for themselves: no other user waits for them."""
 
 
 def readers() -> set[str]:
-    """The files of the controller and the agents in which anything is read."""
+    """Return the files of the controller and the agents that read anything."""
     found = set()
     for path in sources():
         if name(path).startswith(ELSEWHERE) or not mentions(path, *READS, *(of for of, _ in LIBRARIES)):

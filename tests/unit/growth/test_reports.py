@@ -1,4 +1,4 @@
-"""Agents' reports cost no more for it that pools are large: n sightings in a pool of n LANs."""
+"""The cost of agents' reports does not grow with the size of pools: n sightings in a pool of n LANs."""
 
 from controller.core.intent import Intent
 from controller.core.inventory import Cloudlet, CloudletState, Endpoint, Vcp
@@ -9,7 +9,8 @@ from tests.unit.growth.pace import growth
 
 
 def _reported(size: int) -> tuple[Intent, list[Sighting]]:
-    """A pool of so many LANs, and as many packets from the others' addresses, with MACs that are nobody's."""
+    """Return a pool with this number of LANs, and the same number of packets from the other LANs' addresses, with
+    unknown MACs."""
     names = [f"c{number}" for number in range(size)]
     nets = [f"10.{number >> 8}.{number & 255}" for number in range(size)]
     endpoints = {

@@ -1,4 +1,4 @@
-"""Figures of a move from what was seen, cases as topologies, and the page from figures."""
+"""The figures of a move from its observations, cases as topologies, and the page from the figures."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -29,7 +29,8 @@ def run(case: Case, way: Way, seconds: float = 20.0) -> Run:
 
 
 def test_figures_of_a_move() -> None:
-    """Ordered at 100; silence from 109 to 109.3, then the old address answers until 110, the new one from 109.4."""
+    """The move is ordered at 100; there is silence from 109 to 109.3, then the old address answers until 110, the new
+    one from 109.4."""
     old = [(98 + k / 10, 20.0) for k in range(111)] + [(109.3 + k / 10, 2.0) for k in range(8)]
     new = [(109.4 + k / 10, 1.0) for k in range(30)]
     stream = [(98 + k / 100, 10_000.0) for k in range(1120)] + [(109.6 + k / 100, 10_000.0) for k in range(300)]
@@ -109,7 +110,7 @@ def test_a_move_as_rest_tells_it() -> None:
     told = {"created_at": "2026-01-02T03:04:05Z", "ended_at": "2026-01-02T03:04:15.5Z", "steps": steps}
     found = moved(told)
     assert found.ended - found.began == 10.5
-    assert (found.paused_ms, found.memory_bytes, found.paths) == (210.5, 13, 2)  # each act tells its own bytes
+    assert (found.paused_ms, found.memory_bytes, found.paths) == (210.5, 13, 2)  # each act reports its own bytes
     assert found.steps == {"memory": 9.0, "switchover": 0.5}
 
 
@@ -127,7 +128,7 @@ def test_the_page_has_medians_and_says_what_is_missing() -> None:
 
 
 def test_the_stall_beyond_the_pause_is_held_against_its_bar() -> None:
-    """Of the medians. What is just as long as the bar is too long; a pause longer than the stall leaves nothing."""
+    """The medians count. A stall as long as the bar misses it; if the pause is longer than the stall, 0 remains."""
 
     def stalled(case: Case, way: Way, stall_ms: float) -> Run:
         found = run(case, way)
@@ -186,7 +187,7 @@ def test_figures_are_kept_as_they_were(tmp_path: Path) -> None:
 
 
 def test_new_figures_take_the_place_of_older_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A move that fails is told, leaves what was there, and does not keep others from being measured."""
+    """A failed move is reported, keeps its earlier figures, and does not stop the measurement of others."""
     asked: list[tuple[Case, Way]] = []
 
     def once(case: Case, way: Way) -> Figures:

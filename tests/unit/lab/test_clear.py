@@ -1,4 +1,4 @@
-"""What of a frame is in the clear, and how capture files are read."""
+"""The clear-text parts of a frame, and the reader of capture files."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""`weft-lab` hands over to the lab and says what it says; the lab itself has its own tests."""
+"""`weft-lab` calls the lab and prints its messages; the lab itself has its own tests."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which faults there are, how each may end, and what is found wrong afterwards."""
+"""The faults, the permitted ends of each, and the errors found afterwards."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def test_every_qemu_is_killed_at_every_step_at_which_there_is_one() -> None:
 
 
 def test_a_qemu_that_is_not_there_was_not_killed(tmp_path: Path) -> None:
-    """One is known by its pid file and its command line; where it has yet to come it is waited for."""
+    """A QEMU is identified by its pid file and its command line; the killer waits for one that has not started yet."""
     assert not kill_qemu(tmp_path) and not kill_qemu(tmp_path, 0.01)
     argv = ["sh", "-c", 'sleep 0.1; echo $$ > "$0.new"; mv "$0.new" "$0"; read forever', str(tmp_path / "pid")]
     with subprocess.Popen(argv, stdin=subprocess.PIPE) as qemu:
@@ -76,7 +76,7 @@ def vm(cloudlet: str, condition: str, move: str | None, address: str) -> dict[st
 
 
 def census(state: str = "", here: str = "c1", **changes: Any) -> Census:
-    """All is as it should be after a move from c1 to c2 that is in this state."""
+    """Return a correct census after a move from c1 to c2 in this state."""
     other = "c2" if here == "c1" else "c1"
     move = {"name": "move-1", "state": state, "step": "normal", "ended_at": "now", "new_address": "10.2.0.3"}
     address = "10.1.0.3" if here == "c1" else "10.2.0.3"
@@ -134,7 +134,7 @@ def test_a_lan_leaves_the_pool_only_with_the_address_there() -> None:
 
 
 def test_an_address_that_nobody_needs_is_found() -> None:
-    """The device is at c1, and has an address there; the VM had another one, and has one at c2 now."""
+    """The device is at c1, and has an address there; the VM had another address there, and has one at c2 now."""
     before = census(pairs=[], leases=["10.1.0.2", "10.1.0.3"])
     after = census("done", "c2", pairs=["c2-lan"], leases=["10.1.0.2", "10.2.0.3"])
     assert unneeded(after, before) == []
@@ -202,7 +202,7 @@ def test_the_page_says_how_often_the_harm_came_at_another_step() -> None:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """As much of the controller's as holding a move needs, with one that waits for its turn."""
+    """The part of the controller's database that holding a move needs, with one waiting move."""
     with closing(sqlite3.connect(tmp_path / "weft.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("CREATE TABLE moves (name, live, state, step)")
@@ -211,7 +211,8 @@ def database(tmp_path: Path) -> Path:
 
 
 def lead(database: Path) -> list[str]:
-    """As the controller does: one transaction a step, ten milliseconds after the one before. Which steps there were."""
+    """Advance the move as the controller does: one transaction a step, ten milliseconds after the one before. Returns
+    the steps."""
     said = []
     with closing(sqlite3.connect(database, timeout=10, isolation_level=None)) as connection:
         for step in STEPS[: STEPS.index(Step.DISK)]:

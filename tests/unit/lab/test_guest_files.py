@@ -1,4 +1,4 @@
-"""What the guest is packed from: archives, modules in their order."""
+"""The parts of the guest: archives, and modules in their order."""
 
 import shutil
 import subprocess

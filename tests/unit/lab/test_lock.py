@@ -1,4 +1,4 @@
-"""The lab's lock: exclusive, named, given back, and no file stays."""
+"""The lab's lock: exclusive, named, released, and no file remains."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Requests of a stream of pings to which no reply came have a time each."""
+"""Each unanswered request of a ping stream has a time."""
 
 import pytest
 

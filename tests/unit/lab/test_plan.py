@@ -26,7 +26,7 @@ def topologies(draw: st.DrawFn) -> Topology:
 
 
 def least_delays(topology: Topology) -> dict[tuple[str, str], float]:
-    """Floyd and Warshall, straight from the definition."""
+    """Return the least delays by Floyd and Warshall's algorithm."""
     infinity = float("inf")
     distance = {(a, b): 0.0 if a == b else infinity for a in topology.nodes for b in topology.nodes}
     for link in topology.links:
@@ -40,7 +40,7 @@ def least_delays(topology: Topology) -> dict[tuple[str, str], float]:
 
 
 def walk(made: Plan, source: str, target: str) -> float:
-    """Follows the routing tables hop by hop; the delay it takes. Fails on a loop."""
+    """Follow the routing tables hop by hop; return the delay. Fails on a loop."""
     owner = {port.address: port.node for line in made.lines for port in (line.a, line.b)}
     delay, node, seen = 0.0, source, {source}
     while node != target:

@@ -1,4 +1,4 @@
-"""Figures: what has to be read in them is written in them, and the same figures give the same file."""
+"""Plots: all texts that a reader needs are in them, and the same figures give the same file."""
 
 from pathlib import Path
 from xml.etree import ElementTree

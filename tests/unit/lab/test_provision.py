@@ -1,4 +1,4 @@
-"""The set-up of a bare host: what it installs, and what it says of a host that cannot do something."""
+"""The set-up of a bare host: the packages that it installs, and its message on a host that lacks an ability."""
 
 import ast
 import os
@@ -33,7 +33,7 @@ PACKAGES = {
     "unshare": "util-linux",
     "virsh": "libvirt-clients",
 }
-"""Of programs that agents, the lab and tests call: Debian's package, which a minimal root does not have."""
+"""For programs that agents, the lab and tests call: the Debian package, which a minimal root lacks."""
 
 
 def test_each_program_that_is_called_is_installed() -> None:
@@ -52,7 +52,7 @@ def test_each_program_that_is_called_is_installed() -> None:
 
 
 def _host(folder: Path, ip: str) -> subprocess.CompletedProcess[str]:
-    """A host on which all is installed, and `ip netns exec NAME …` does that."""
+    """Run the set-up on a host with all packages, on which `ip netns exec NAME …` runs the commands `ip`."""
     programs = {
         "id": "echo 0",
         "apt-get": "exit 1",

@@ -1,4 +1,4 @@
-"""The lab's way to the controller, when there is none."""
+"""The lab's calls to a controller that is absent."""
 
 import gc
 import socket
@@ -12,7 +12,7 @@ from lab.errors import LabError
 
 
 def test_a_controller_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said which call had no answer, and no socket is left open."""
+    """The message names the call without an answer, and no socket stays open."""
     path = tmp_path / "controller.sock"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
@@ -27,7 +27,7 @@ def test_a_controller_that_was_killed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_ctrl_c_does_not_wait_for_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may come while the client's lock is being taken, which nobody gives back then."""
+    """Ctrl-C may come while the client takes its lock, which is then never released."""
     client = rest.Rest()
     closed: list[bool] = []
     with monkeypatch.context() as patched:

@@ -1,4 +1,4 @@
-"""What a siege finds wrong, and that what attackers send is what it is called."""
+"""The errors that a siege finds, and the attackers' messages, which are as their names say."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""What the soak of moves says of them all."""
+"""The summary of all moves of a soak."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ ALIVE = StreamVerdict(None, True, 2, 0.0, 60.0, SIDE, SIDE)
 
 
 def turns(*beyond: float) -> list[Turn]:
-    """Moves to and fro, with the application's stall beyond the pause in ms."""
+    """Return moves in alternating directions, with the application's stall beyond the pause in ms."""
     return [replace(GOOD, stall_ms=100 + ms, serving="ba"[number % 2]) for number, ms in enumerate(beyond)]
 
 

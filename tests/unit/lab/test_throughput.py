@@ -1,4 +1,4 @@
-"""Slots, stalls and rates from what a device received."""
+"""Slots, stalls and rates from the bytes that a device received."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Topology files: what is filled in, and that every mistake is named with file, line and column."""
+"""Topology files: the default values, and errors that name file, line and column."""
 
 from pathlib import Path
 
@@ -128,7 +128,7 @@ def test_what_is_not_given_is_filled_in(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, place: str, says: str) -> None:
-    """`place` is line:column of what is wrong, counted from 1."""
+    """`place` is the line:column of the mistake, counted from 1."""
     assert GOOD.count(old) == 1
     path = write(tmp_path, GOOD.replace(old, new))
     with pytest.raises(LabError) as error:

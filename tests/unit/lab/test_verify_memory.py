@@ -1,4 +1,4 @@
-"""What `make verify-memory` compares, and what it makes of it."""
+"""The comparison of `make verify-memory`, and its report."""
 
 import ctypes
 import json
@@ -34,7 +34,7 @@ def memory(size: int) -> tuple["ctypes.Array[ctypes.c_char]", RamBlock]:
 
 
 def test_each_byte_that_differs_is_found_with_its_page() -> None:
-    """Of this process' own memory, read in the same way: over the end of a chunk, and in a last page that is short."""
+    """The test reads this process's own memory in the same way: across the end of a chunk, and in a short last page."""
     size = (9 << 20) + 100
     size -= size % 256
     (one, here), (two, there) = memory(size), memory(size)

@@ -1,4 +1,4 @@
-"""Which figures reach tc and the relay, and which veth pairs either needs."""
+"""The figures that tc and the relay receive, and the veth pairs that either needs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL database with tables and nothing in them."""
+"""A PostgreSQL database with empty tables."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
-"""What must hold while nothing is under way: of what clients were promised, what the database has, and what agents
-believe that they may give out."""
+"""Invariants while nothing is under way: of the leases promised to clients, the rows in the database, and the addresses
+that agents believe to be free."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -42,7 +42,7 @@ async def check(database: Database, sites: Sequence[Site]) -> None:
 
 
 def _by_half(site: Site, pairs: Sequence[PairRow], leases: Sequence[LeaseRow]) -> Leases:
-    """Leases by pair and half, each at its own address and its own pair's device's."""
+    """Return the leases by pair and half; check that each has its own address and the device of its pair."""
     of, found = {pair.id: pair for pair in pairs}, Leases()
     for lease in leases:
         half = of[lease.pair].number, lease.kind
@@ -58,14 +58,14 @@ def one_client_each(site: Site) -> None:
 
 
 def grants_stand(site: Site, pairs: Sequence[PairRow]) -> None:
-    """What an operator was given stays with that device."""
+    """Check that an address granted to a device stays with it."""
     owners = {pair.number: pair.device for pair in pairs}
     for (number, _), (device, until) in site.granted.items():
         assert until <= site.time or owners.get(number) == device, f"{site.lan}: pair {number} is not {device}'s"
 
 
 def answers_are_known(site: Site, leases: Leases) -> None:
-    """What the agent has answered is in the database as soon as the agent believes so."""
+    """Check that the database has every lease that the agent has answered and believes to be accounted for."""
     if site.book.changed:
         return
     for half, mac in site.told().items():
@@ -74,7 +74,7 @@ def answers_are_known(site: Site, leases: Leases) -> None:
 
 
 def nothing_free_is_held(site: Site, pairs: Sequence[PairRow], leases: Leases) -> None:
-    """What the agent may give to somebody new is nobody's."""
+    """Check that no address is in use that the agent may give to a new client."""
     free = set(site.book.room._free)
     for what, numbers in (
         ("promised", {number for number, _ in site.holders()}),

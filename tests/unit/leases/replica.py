@@ -1,4 +1,4 @@
-"""A controller that is one of several over one database: its real decisions, without HTTP."""
+"""One of several controllers over one database: its real decisions, without HTTP."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Replica:
-    """`others` hear at once which agents were heard. `clock` is what rests are counted by."""
+    """A controller. `others` learn at once which agents were heard. `clock` measures the rests."""
 
     def __init__(self, url: str, intent: Intent, clock: Callable[[], float], others: "list[Replica]") -> None:
         self._url, self._intent, self._clock, self._others = url, intent, clock, others
@@ -42,7 +42,7 @@ class Replica:
             other.leases.heard.add(endpoint)
 
     async def end(self) -> None:
-        """Ends in the middle of all that it does, and starts anew."""
+        """Cancel all work under way, and start again."""
         for task in self._working:
             task.cancel()
         await asyncio.gather(*self._working, return_exceptions=True)
@@ -50,12 +50,13 @@ class Replica:
         self.start()
 
     async def close(self) -> None:
-        """Closes all connections, with those on which something is being undone."""
+        """Close all connections, including those on which a rollback is under way."""
         for database in (*self._ended, self.database):
             await database.close()
 
     async def answer(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """None if it refuses, or ends before: then the work may have been done all the same."""
+        """Return the result of the work; None if the controller refuses or ends first. In the latter case the work may
+        have been done."""
         task = asyncio.create_task(work)
         self._working.add(task)
         await asyncio.wait([task])
@@ -70,7 +71,7 @@ class Replica:
         return Exchanged.model_validate_json(answered[0].model_dump_json()) if answered else None
 
     async def grant(self, endpoint: str, device: str, kind: Kind) -> str | None:
-        """The address."""
+        """Return the granted address."""
         granted = await self.answer(self.leases.grant(endpoint, device, kind))
         return granted[0].address if granted else None
 
@@ -85,6 +86,6 @@ class Replica:
         await self.answer(self.database.transact(work))
 
     async def sweep(self) -> None:
-        """What the leader does every few seconds."""
+        """Do the leader's periodic work."""
         await self.answer(self.leases.sweep())
         await self.answer(self.delegations.rest())

@@ -18,14 +18,14 @@ from tests.unit.leases.world import SECONDS
 
 CLIENTS, DEVICES = 20, 8
 SPREAD = 0.01
-"""Seconds over which the requests of a round begin: as long as one takes."""
+"""Seconds over which the requests of a round begin: the duration of one request."""
 
 Work = Coroutine[Any, Any, object]
 
 
 class Rounds:
-    """Two LANs whose clients are the same. `restarts` are those that agents go through (`Site.restart`); `taken` and
-    `granted` count what was done."""
+    """Two LANs with the same clients. `restarts` are the kinds of restart of agents (`Site.restart`); `taken` and
+    `granted` count exchanges and grants."""
 
     def __init__(self, url: str, seed: int, patch: pytest.MonkeyPatch, restarts: list[str]) -> None:
         self.random, self.restarts = Random(seed), restarts
@@ -40,7 +40,7 @@ class Rounds:
         self.taken = self.granted = 0
 
     async def begin(self, *, agents: bool) -> None:
-        """`agents`: they have their blocks before anybody else wants something."""
+        """Fill the database; with `agents`, the agents get their blocks before any other request."""
         async with self.replicas[0].database.write() as session:
             await intents.save(session, Intent(), self.intent)
         for number in range(DEVICES // 2):
@@ -49,7 +49,7 @@ class Rounds:
             await self.settle()
 
     async def settle(self) -> None:
-        """All are well: the controllers have all that agents have answered."""
+        """Let all parts recover: the controllers then know all leases that agents have answered."""
         for replica in self.replicas * 20:
             for site in self.sites:
                 await site.tell([replica], [])
@@ -81,11 +81,11 @@ class Rounds:
         await check(self.replicas[0].database, self.sites)
 
     def some(self) -> list[Replica]:
-        """The one, the other, or both."""
+        """Return the first controller, the second, or both."""
         return self.random.choice([self.replicas[:1], self.replicas[1:], self.replicas])
 
     def of(self, site: Site, passed: int) -> list[Work]:
-        """What comes from a LAN: clients, and exchanges."""
+        """Return the work of a LAN: clients, and exchanges."""
         random, works = self.random, list[Work]()
         site.time += passed
         for _ in range(random.randrange(8)):
@@ -119,7 +119,7 @@ class Rounds:
         site.restart(how)
 
     async def lose(self, site: Site) -> None:
-        """An exchange that arrives later, anywhere, within a lease time."""
+        """Delay an exchange: it arrives later, at any controller, within a lease time."""
         self.late.append((site, site.send([]), site.time))
 
     async def tell(self, site: Site, *replicas: Replica) -> None:
@@ -138,7 +138,7 @@ class Rounds:
         await replica.register(f"m{number}", md.client, vm.client)
 
     def grants(self) -> list[Work]:
-        """To several devices at one LAN, none before the other."""
+        """Grant addresses to several devices at one LAN at the same time."""
         kinds: list[Kind] = ["md", "vm"]
         site = self.random.choice(self.sites)
         numbers = self.random.sample(range(DEVICES), self.random.randrange(1, 5))

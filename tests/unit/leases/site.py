@@ -1,4 +1,4 @@
-"""A LAN with an agent that reaches now the one controller, now the other, or none, and its clients."""
+"""A LAN with its clients and an agent that reaches one controller, the other, or none."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from tests.unit.leases.world import SECONDS, Disk, World
 
 
 class Site(World):
-    """As World, which has one controller. `partition`: rounds for which the agent reaches none."""
+    """A World with several controllers. `partition` is the number of rounds for which the agent reaches none."""
 
     def __init__(self, number: int, url: str, patch: pytest.MonkeyPatch, clients: int) -> None:
         super().__init__(url, patch, clients)
@@ -26,7 +26,7 @@ class Site(World):
         self._promised: dict[int, str] = {}
 
     def send(self, ask: list[Client]) -> Exchange:
-        """What the agent has to say now."""
+        """Return the agent's next exchange."""
         self.book.tidy(self.clock)
         self.turn += 1
         sent = self.account.exchange(self.lan, self.turn, ask, self.clock)
@@ -34,8 +34,8 @@ class Site(World):
         return Exchange.model_validate_json(sent.model_dump_json())
 
     async def tell(self, replicas: Sequence[Replica], ask: list[Client]) -> list[Exchanged]:
-        """An exchange that arrives at each of the replicas. The agent hears one of the answers, unless it has died, or
-        tried again, before that; all answers are returned."""
+        """Send an exchange to each of the replicas. The agent receives one of the answers, unless it has died or tried
+        again before; all answers are returned."""
         sent, account = self.send(ask), self.account
         answers = await asyncio.gather(*(replica.exchange(self.endpoint, sent) for replica in replicas))
         found = [answer for answer in answers if answer is not None]
@@ -45,8 +45,8 @@ class Site(World):
         return found
 
     def restart(self, how: str) -> None:
-        """`how`: the agent is "killed"; or the machine loses "power", and nothing proves the journal until it is
-        written to; or it loses its "disk" as well."""
+        """Restart the agent. `how`: the agent is "killed"; or the machine loses "power", and nothing proves the journal
+        until it is written to; or it loses its "disk" as well."""
         if how == "disk":
             self.disk = Disk()
         if how != "killed":
@@ -54,7 +54,7 @@ class Site(World):
         self.start_agent(proven=True)
 
     def want(self, number: int, what: str, fate: str) -> None:
-        """What a client wants, and what becomes of the answer (`World.request`)."""
+        """Let a client ask; `fate` is the fate of the answer (`World.request`)."""
         machine = self.machines[number]
         live = machine.holds if machine.until > self.time else None
         if what == "release":
@@ -73,8 +73,8 @@ class Site(World):
             self._promised[number] = self.book.incarnation if sure else ""
 
     def told(self) -> dict[tuple[int, Kind], str | None]:
-        """Who has leased what by the agent's answers, as far as it remembers and is sure of. (A VM that came before it
-        was registered counts when it renews: `test_once.py`.)"""
+        """Return the client's MAC of each lease that the agent has answered, as far as the agent remembers it and is
+        sure of it. (A VM that came before it was registered counts when it renews: `test_once.py`.)"""
         found: dict[tuple[int, Kind], str | None] = {}
         for machine in self.machines:
             mine = self._promised.get(machine.number) == self.book.incarnation

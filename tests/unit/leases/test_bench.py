@@ -1,4 +1,4 @@
-"""`make bench-leases`: what it does when nothing is asked for, and what it says of it."""
+"""`make bench-leases`: its default options, and its verdict."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""No two live leases share an address, whatever happens: clients, partitions, messages lost or late, crashes, copies of
-disks and of the database put back, clocks that jump. Everything is tried at random against the real code.
+"""No two live leases share an address, whatever happens: clients, partitions, messages lost or late, crashes, restored
+copies of disks and of the database, clocks that jump. The test runs random sequences against the real code.
 
-What is left out is what docs/network/leases.md says cannot be helped: an older copy of the database put back within a
-lease time of the agent's memory being lost, or the other way round; and what operators granted after the copy was made.
+It leaves out the cases that docs/network/leases.md calls unavoidable: an older copy of the database restored within a
+lease time of the loss of the agent's memory, or the other way round; and operators' grants after the copy was made.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ EXAMPLES = 40
 
 
 class Storm(RuleBasedStateMachine):
-    """One endpoint of 30 pairs, ten clients, three devices that may be registered."""
+    """One endpoint of 30 pairs, ten clients, and three devices that may be registered."""
 
     template: Path
 
@@ -59,7 +59,7 @@ class Storm(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
     def converges(self) -> None:
-        """When all are well again the controller has every lease that the agent has."""
+        """Check that after recovery the controller has every lease that the agent has."""
         world = self.world
         for _ in range(40):
             self.run(world.exchange())
@@ -99,7 +99,7 @@ class Storm(RuleBasedStateMachine):
 
     @rule(numbers=st.lists(st.integers(0, 9), unique=True, max_size=6))
     def come(self, numbers: list[int]) -> None:
-        """Several, one after the other, while nobody asks the controller."""
+        """Several clients come one after the other, while the agent does not reach the controller."""
         for number in numbers:
             self.discovers(number, False, "ok", "lost")
 

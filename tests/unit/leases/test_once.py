@@ -1,4 +1,4 @@
-"""Ways in which an address could come to be two clients', each with one controller or two."""
+"""Ways in which two clients could get one address, each with one controller or two."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
@@ -36,7 +36,7 @@ def come(world: World, *machines: Machine) -> None:
 
 
 async def twice(world: World) -> None:
-    """Blocks are asked for, and are there."""
+    """Exchange twice: the first asks for blocks, the second has them."""
     await world.exchange()
     await world.exchange()
 
@@ -135,8 +135,8 @@ async def expires(world: World, address: str) -> datetime | None:
 
 
 class Meanwhile:
-    """Does something right before pairs are taken from their devices, or lent to an agent, as another controller may.
-    It is done before that, unless a lock makes it wait."""
+    """Does `work` directly before pairs are taken from their devices, or lent to an agent, as another controller could.
+    The work completes first, unless a lock makes it wait."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ async def test_a_pair_goes_to_somebody_else_while_the_agent_is_told_whose_it_is(
     await twice(world)
     for number, machine in enumerate(machines):
         await known(world, f"m{number}", machine)
-    for number in range(6):  # all that agents leave to the controller
+    for number in range(6):  # all pairs that agents leave to the controller
         await world.grant(f"m{number}", "md")
     assert len(world.granted) == 6
     world.time += SECONDS + 1

@@ -1,7 +1,8 @@
-"""No two clients hold an address where two controllers over one PostgreSQL take reports, claims, delegations and grants
-at the same moment, agents tell the one what they should have told the other, and one ends in the middle.
+"""No two clients hold an address if two controllers over one PostgreSQL take reports, claims, delegations and grants at
+the same moment, if agents send to one what they should have sent to the other, and if one controller ends in the
+middle.
 
-The requests of a round follow from its seed; how they meet in the database does not."""
+The requests of a round follow from its seed; their order in the database does not."""
 
 import pytest
 

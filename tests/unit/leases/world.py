@@ -37,7 +37,8 @@ DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Machine:
-    """A DHCP client: what it holds, by its own count, and as which half of a registered device it is known."""
+    """A DHCP client: the pair and half that it holds by its own count, and the half of a registered device that it is
+    known as."""
 
     number: int
     holds: tuple[int, Kind] | None = None
@@ -52,7 +53,7 @@ class Machine:
 
 @dataclass
 class Disk:
-    """What the agent has on its disk, and how often it was written to."""
+    """The agent's disk: its records, and the number of writes."""
 
     records: dict[tuple[str, str], str] = field(default_factory=dict)
     writes: int = 0
@@ -62,8 +63,8 @@ class Disk:
 
 
 class World:
-    """Everything; `time` passes for all alike. The machine's own clock began at `booted`; the controller's clock on the
-    wall is `skew` ahead."""
+    """The whole world; `time` is the same for all parts. The machine's monotonic clock began at `booted`; the
+    controller's wall clock is `skew` ahead."""
 
     def __init__(self, url: str, patch: pytest.MonkeyPatch, clients: int = 10) -> None:
         self.time, self.booted, self.skew, self.proof = 10_000.0, 0.0, 0.0, 0.0
@@ -84,7 +85,7 @@ class World:
             await intents.save(session, Intent(), self.intent)
 
     def open(self) -> None:
-        """A controller that has just started."""
+        """Start a new controller."""
         self.database = Database(self.url)
         wakeup = Wakeup()
         self.leases = Leases(self.database, lambda: self.intent, wakeup)
@@ -101,7 +102,7 @@ class World:
         records = {key: json.loads(text) for key, text in self.disk.records.items()}
         proven = proven and self.disk.writes >= self.proof
         if not proven:
-            self.proof = inf  # until something is kept
+            self.proof = inf  # until a record is written
         self.book = Book.kept(records, proven, self.clock)
         self.account = Account(self.book)
 
@@ -115,7 +116,7 @@ class World:
         self.proof = self.disk.writes
 
     async def exchange(self, fate: str = "ok", ask: list[Client] | None = None) -> None:
-        """`fate`: "lost" on the way there, "unheard" on the way back, or "late"."""
+        """Exchange once. `fate`: "lost" on the way there, "unheard" on the way back, or "late"."""
         self.book.tidy(self.clock)
         self.turn += 1
         sent = Exchange.model_validate_json(
@@ -145,7 +146,8 @@ class World:
         return offered[:2] if offered else None
 
     def request(self, machine: Machine, wanted: tuple[int, Kind], *, renewing: bool, fate: str) -> None:
-        """`fate`: "unheard" if the answer is lost, "crash" if the agent dies before it is on the disk."""
+        """Let a client request a lease. `fate`: "unheard" if the answer is lost, "crash" if the agent dies before the
+        lease is on the disk."""
         now = self.time
         answer = self.book.grant(machine.client, None, wanted, renewing, self.clock)
         if fate == "crash":
@@ -167,7 +169,8 @@ class World:
         machine.holds = None
 
     def decline(self, machine: Machine) -> None:
-        """The address turns out to be in use: whether the agent believes that or not, it is not used."""
+        """Let a client decline its address: the client does not use it, whether the agent accepts the decline or
+        not."""
         assert machine.holds is not None
         self.book.decline(machine.client, *machine.holds, self.clock)
         self.save()
@@ -207,7 +210,7 @@ class World:
     # What must hold.
 
     def holders(self) -> dict[tuple[int, Kind], set[str]]:
-        """Who holds each address now."""
+        """Return the holders of each address now."""
         found: dict[tuple[int, Kind], set[str]] = {}
         for machine in self.machines:
             if machine.holds is not None and machine.until > self.time:
@@ -219,7 +222,7 @@ class World:
         return found
 
     async def table(self) -> dict[str, str | None]:
-        """The controller's list of leases: address and MAC."""
+        """Return the controller's list of leases: address and MAC."""
         async with self.database.read() as session:
             rows = await table.page(session, 0, 1000, DAWN, LAN, None)
         return {row.address: row.mac for row in rows}

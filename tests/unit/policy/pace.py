@@ -1,4 +1,4 @@
-"""How long a large policy takes to be read and checked, and its tests to run: `python -m tests.unit.policy.pace`."""
+"""The time to read and check a large policy, and to run its tests: `python -m tests.unit.policy.pace`."""
 
 import random
 import time
@@ -8,7 +8,7 @@ from controller.core.promises import Outcome, alone, run
 
 
 def large(cloudlets: int = 1000, vcps: int = 200, size: int = 20) -> str:
-    """A policy with a LAN and a site for each cloudlet, and pools with members by name, a quarter with rules."""
+    """Return a policy with a LAN and a site for each cloudlet, and pools with members by name, a quarter with rules."""
     chance = random.Random(1)
     lines = ["apiVersion: weft/v1", "proximity:", "  sites:"]
     lines += [f"    c{n}: {{coverage_m: {50 + n % 50}}}" for n in range(cloudlets)]

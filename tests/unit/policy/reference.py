@@ -1,5 +1,5 @@
-"""The tables of docs/policy/policy-language.md, made of policies/schema.json: `python -m tests.unit.policy.reference`
-writes them anew."""
+"""The tables of docs/policy/policy-language.md, made from policies/schema.json: `python -m tests.unit.policy.reference`
+writes them again."""
 
 import json
 import re
@@ -14,12 +14,12 @@ MARKED = re.compile(r"<!-- table: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def written(page: str) -> str:
-    """The page with its tables as the schema has them."""
+    """Return the page with its tables made from the schema."""
     return MARKED.sub(lambda found: f"<!-- table: {found[1]} -->\n{table(found[1])}<!-- end -->", page)
 
 
 def table(name: str) -> str:
-    """One table: a section (`neighbours`) or a definition (`$lan`)."""
+    """Return one table: a section (`neighbours`) or a definition (`$lan`)."""
     part = SCHEMA["$defs"][name[1:]] if name.startswith("$") else SCHEMA["properties"][name]
     rows = "".join(f"| `{key}` | {kind} | {text} |\n" for key, kind, text in _rows(part))
     return f"| key | value | meaning |\n| --- | --- | --- |\n{rows}"

@@ -1,4 +1,4 @@
-"""Random regions and policies: cloudlets with labels and places, pools by hand and by policy, and round trips."""
+"""Random regions and policies: cloudlets with labels and places, pools made by hand and by policy, and round trips."""
 
 from dataclasses import replace
 
@@ -14,9 +14,10 @@ from controller.wire.flavours import Flavour
 CLOUDLETS = 8
 CITIES, TENANTS = ("turin", "milan", "rome"), ("acme", "beta")
 STEP = 0.008
-"""Degrees of latitude, about 890 m: by default, cloudlets one step apart are near and those two steps apart are not."""
+"""Degrees of latitude, about 890 m: by default, cloudlets one step apart are near each other and those two steps apart
+are not."""
 BOUNDS, ROUND_TRIPS = (20.0, 60.0), (5.0, 20.0, 21.0, 100.0)
-"""Milliseconds: what families of pools allow at most, and what is measured, at the bounds and on both sides of them."""
+"""Milliseconds: the maxima of pool families, and the measured values, at the bounds and on both sides of them."""
 
 
 def flavour(number: int) -> Flavour:
@@ -32,7 +33,7 @@ def cloudlet(
 
 
 def region(*cloudlets: Cloudlet, prefixes: tuple[int, ...] = (), tenants: tuple[str | None, ...] = ()) -> Intent:
-    """Each cloudlet with one LAN."""
+    """Return an intent in which each cloudlet has one LAN."""
     intent = Intent()
     for number, one in enumerate(cloudlets):
         intent = edits.add_cloudlet(intent, one, [])
@@ -59,7 +60,7 @@ _endpoint = st.builds("c{}-lan".format, _number)
 
 @st.composite
 def regions(draw: st.DrawFn) -> Intent:
-    """Some with two pools made by hand, and with LANs that overlap."""
+    """Draw intents, some with up to two pools made by hand, and with LANs that overlap."""
     many = range(draw(st.integers(1, CLOUDLETS)))
     cloudlets = [cloudlet(n, draw(_city), draw(_step), draw(_state)) for n in many]
     prefixes = tuple(draw(st.sampled_from([n, n, n, 0])) for n in many)
@@ -73,7 +74,7 @@ def regions(draw: st.DrawFn) -> Intent:
 
 
 def joined(intent: Intent, vcp: str, endpoint: str) -> Intent:
-    """After the join, or as it was if that is refused."""
+    """Return the intent after the join, or the same intent if the join is refused."""
     try:
         return edits.join(intent, vcp, endpoint)
     except Refused:
@@ -100,7 +101,7 @@ def _family(name: str) -> st.SearchStrategy[PolicyVcp]:
 medians: st.SearchStrategy[Medians] = st.dictionaries(
     _name, st.dictionaries(_name, st.sampled_from(ROUND_TRIPS), max_size=CLOUDLETS), max_size=CLOUDLETS
 )
-"""Some known from both sides, and not the same, some from one, some from none."""
+"""Round trips: some known from both sides with different values, some from one side, some from none."""
 
 
 policies = st.builds(

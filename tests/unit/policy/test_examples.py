@@ -1,4 +1,4 @@
-"""The examples do what they say: each can be applied to a region, without a warning, and keeps its promises."""
+"""The policy examples work: each can be applied to a region without a warning, and passes its own tests."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Whom a change cuts off, which leases another plan hits, and what two policies say differently."""
+"""The devices that a change cuts off, the leases that another address plan hits, and the differences between two
+policies."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -41,7 +42,7 @@ def rule(
 
 
 def why(old: Intent, new: Intent) -> list[str]:
-    """Of m1; whoever is cut off is at LANs that may lose a way."""
+    """Return the reasons why m1 is cut off; check that its LANs are then among those that may lose a path."""
     found = [one.how for one in disconnects(old, new, [M1])]
     assert not found or losing(old, new) >= {M1.md, M1.vm}
     return [f"{how.vcp} {how.rule}: {how.why}" for how in found]
@@ -135,7 +136,7 @@ def test_leases_are_hit_by_what_is_new_in_a_plan() -> None:
 
 
 def against(plan: Addresses, lease: HeldLease) -> Iterator[str]:
-    """What a plan has against a lease, one sentence of it after the other."""
+    """Yield the conflicts of a plan with a lease, each as a sentence."""
     lan = plan.lans.get(lease.endpoint, LanPlan())
     number = int(ip_address(lease.address))
     md = number if lease.kind == "md" else number - 1

@@ -1,4 +1,4 @@
-"""Files that were made to do harm, or by chance: refused at once, with places."""
+"""Harmful or random files: refused at once, with the places of the errors."""
 
 import pytest
 import yaml
@@ -39,7 +39,7 @@ def test_no_text_ends_otherwise_than_with_places(text: str) -> None:
 @settings(max_examples=300)
 @given(st.data())
 def test_no_edit_of_an_example_ends_otherwise(data: st.DataObject) -> None:
-    """What typing does to a file: pieces go, come twice, or are something else."""
+    """The edits are those of typing: parts are deleted, doubled, or replaced."""
     text = data.draw(st.sampled_from(TEXTS))
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
@@ -79,7 +79,7 @@ PIECES = [
 
 
 def test_the_parser_in_python_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where libyaml is not installed."""
+    """The Python loader is used if libyaml is not installed."""
     fast = [parse(text, "p.yaml") for text in TEXTS]
     monkeypatch.setattr("controller.core.policy.document._LOADER", yaml.SafeLoader)
     assert [parse(text, "p.yaml") for text in TEXTS] == fast

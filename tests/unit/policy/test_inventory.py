@@ -1,4 +1,4 @@
-"""What is wrong with a policy, or odd about it, once the region is known."""
+"""Errors and warnings of a policy once the region is known."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The region that `make bench-policy` plans for: its policy can be applied, and keeps its promises."""
+"""The region of `make bench-policy`: its policy can be applied, and passes its own tests."""
 
 from collections import Counter
 

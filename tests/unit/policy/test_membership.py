@@ -1,4 +1,4 @@
-"""Who is in which pool: whatever the region and the policies, applying one twice changes nothing, and so on."""
+"""The members of each pool: for any region and policies, applying a policy twice changes nothing, and so on."""
 
 from collections.abc import Set
 from dataclasses import replace
@@ -49,7 +49,7 @@ def test_applying_a_policy_twice_changes_nothing(
 def test_pools_stay_as_they_are_when_round_trips_change(
     intent: Intent, rules: Rules, earlier: Medians, rtts: Medians
 ) -> None:
-    """A line that is slow for a while takes nobody out of a pool, and one that has become quick brings nobody in."""
+    """A line that is slow for a while removes no member from a pool, and one that has become fast adds none."""
     before = under(intent, rules, earlier)
     assert plan(before, settled(before, rtts)).empty
 
@@ -109,7 +109,8 @@ def test_whoever_is_left_out_really_cannot_be_in(intent: Intent, rules: Rules, r
 @fewer
 @given(regions(), policies, medians)
 def test_pools_of_a_family_hang_together(intent: Intent, rules: Rules, rtts: Medians) -> None:
-    """By distance, and where all of a pool came by proximity, by those round trips that nothing forbids."""
+    """All members are connected by distance and, if the whole pool was made by proximity, also by permitted round
+    trips."""
     after = under(intent, rules, rtts)
     for vcp in after.vcps.values():
         if vcp.family:
@@ -180,8 +181,8 @@ def happened(intent: Intent, event: tuple[object, ...]) -> Intent:
 def test_following_every_event_leaves_no_drift(
     happening: list[tuple[object, ...]], rtts: Medians, most: float | None
 ) -> None:
-    """Where nobody is in another's way, the pools are at any time what a plan would make of them; and no round trip
-    counts that `asked` does not name."""
+    """If no LANs are in conflict, the pools are always those that a plan would make; and only the round trips that
+    `asked` names count."""
     rules = Rules(
         vcps={
             "blue": PolicyVcp("blue", members=("c0-lan", "c1-lan")),
@@ -200,7 +201,7 @@ def test_following_every_event_leaves_no_drift(
 
 
 def between(rtts: Medians, names: Set[str]) -> Medians:
-    """Those that have to do with the named."""
+    """Return the round trips of the named cloudlets."""
     return {one: {o: rtt for o, rtt in row.items() if one in names or o in names} for one, row in rtts.items()}
 
 
@@ -257,7 +258,7 @@ def test_a_round_trip_can_forbid_what_distance_allows() -> None:
 
 
 def test_a_round_trip_counts_for_whom_a_split_leaves_alone() -> None:
-    """c1 goes, and c2 is left alone beside c4, who is near and slow: it founds a pool of its own."""
+    """c1 goes, and c2 remains alone beside c4, which is near but slow: c2 gets a pool of its own."""
     rules = Rules(vcps={"metro": PolicyVcp("metro", automatic=True, max_rtt_ms=20)})
     rtts = {"c2": {"c4": 50.0}}
     intent = under(region(*(cloudlet(n, step=step) for step, n in enumerate((0, 1, 2, 4)))), rules, rtts)
@@ -277,7 +278,7 @@ def test_a_pool_does_not_change_its_flavour() -> None:
 
 
 def test_members_do_not_make_room_for_others() -> None:
-    """Their LANs overlap: whoever is in stays in, whatever the names."""
+    """Their LANs overlap: a present member stays, whatever the names."""
     rules = Rules(vcps={"turin": PolicyVcp("turin", select={"city": frozenset({"turin"})})})
     both = region(cloudlet(0), cloudlet(1), prefixes=(9, 9)).but(policy=rules)
     assert members(settled(both, {}).intent) == {"turin": ["c0-lan"]}

@@ -1,4 +1,4 @@
-"""A policy is read as it is written, and every error in it is found at its place."""
+"""A policy is read as it is written, and every error in it is reported at its place."""
 
 import json
 from pathlib import Path
@@ -239,7 +239,7 @@ def test_a_misspelt_key_is_not_a_missing_one_as_well() -> None:
 
 
 def keys(part: object) -> set[str]:
-    """All keys that the schema knows, at any level."""
+    """Return all keys of the schema, at any level."""
     if isinstance(part, list):
         return set().union(*map(keys, part))
     if not isinstance(part, dict):
@@ -272,8 +272,8 @@ yaml_values = st.recursive(
 @settings(max_examples=300)
 @given(st.dictionaries(st.sampled_from(sorted(SCHEMA["properties"])), yaml_values), st.data())
 def test_it_agrees_with_the_schema(sections: dict[str, object], data: st.DataObject) -> None:
-    """JSON is YAML: what the schema calls wrong has an error, and nothing else. Of an example with other things in it
-    the two say the same."""
+    """JSON is YAML: a document that violates the schema has errors, and any other has none. The test changes parts of
+    an example, and parser and schema agree on the result."""
     example: Any = parse(data.draw(st.sampled_from(TEXTS)), "p.yaml").document.data
     for changed in (sections, example | sections, _elsewhere(example, data)):
         try:
@@ -286,7 +286,7 @@ def test_it_agrees_with_the_schema(sections: dict[str, object], data: st.DataObj
 
 
 def _elsewhere(data: Any, draw: st.DataObject) -> Any:
-    """The data with something else somewhere in it."""
+    """Return the data with one part, at any depth, replaced."""
     if not isinstance(data, dict | list) or not data or draw.draw(st.integers(0, 3)) == 0:
         return draw.draw(yaml_values)
     place: Any = draw.draw(st.sampled_from(sorted(data) if isinstance(data, dict) else range(len(data))))

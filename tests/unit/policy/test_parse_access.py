@@ -1,4 +1,4 @@
-"""Access rules and address plans in a file: what cannot be, and what never matches."""
+"""Access rules and address plans in a file: impossible ones, and rules that never match."""
 
 import pytest
 

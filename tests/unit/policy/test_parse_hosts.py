@@ -1,4 +1,4 @@
-"""What a policy has hosts told, and what is wrong with it at its place."""
+"""The settings that a policy gives to hosts, and errors at their places."""
 
 import pytest
 

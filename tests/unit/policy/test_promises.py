@@ -1,4 +1,5 @@
-"""Tests inside a policy pass when it keeps them, fail with a reason when it does not, and say when they cannot tell."""
+"""Tests inside a policy pass if it fulfils them, fail with a reason if it does not, and report if they cannot
+decide."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -70,7 +71,7 @@ AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
 
 def word(median: float | None, *, loss: float = 0.0, possible: bool = True, age: float = 20.0) -> Current:
-    """What one cloudlet last measured of another, `age` seconds ago."""
+    """Return one cloudlet's last measurement of another, `age` seconds old."""
     at = AT - timedelta(seconds=age)
     times = median, median, median, 0.0
     return Current(at, at + timedelta(seconds=180), "icmp", 5, 5, *times, loss=loss, possible=possible, since=at)

@@ -1,4 +1,4 @@
-"""The manual says what the schema says."""
+"""The manual agrees with the schema."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The difference between two policies' texts: it is one, it is as short as `diff -u`'s, and it comes in time."""
+"""The difference between two policies' texts: it is valid, as short as `diff -u`'s, and computed in time."""
 
 import difflib
 import re
@@ -30,7 +30,7 @@ def _texts(size: int, one: Callable[[int], int], two: Callable[[int], int]) -> t
 
 
 def patched(before: list[str], diff: str) -> list[str]:
-    """What `patch` makes of a text."""
+    """Apply a difference to a text, as `patch` does."""
     found, at = list[str](), 0
     for line in diff.splitlines()[2:]:
         if head := re.fullmatch(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", line):

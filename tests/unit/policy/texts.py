@@ -1,4 +1,4 @@
-"""Policies as texts, and what the parser finds wrong in one."""
+"""Policies as texts, and the parser's errors in one."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ LAN = "apiVersion: weft/v1\nvcps: {}\naddresses:\n  lans:\n    c1-lan:\n"
 
 
 def errors(text: str) -> list[tuple[int, int, str, str]]:
-    """Line, column, field and message of each error, in the parser's order."""
+    """Return line, column, field and message of each error, in the parser's order."""
     with pytest.raises(PolicyInvalid) as raised:
         parse(text, "p.yaml")
     assert all(error.file == "p.yaml" for error in raised.value.errors)

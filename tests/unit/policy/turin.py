@@ -25,7 +25,7 @@ TENANTS = {"c1": "university", "c2": "university", "c3": "city", "c4": "city"}
 
 
 def turin() -> Intent:
-    """c1 to c5 are VPLS, c6 and c7 EVPN; the LAN of cN is cN-lan, 10.N.0.0/24."""
+    """Return the region: c1 to c5 are VPLS, c6 and c7 EVPN; the LAN of cN is cN-lan, 10.N.0.0/24."""
     intent = Intent()
     for number, (name, place) in enumerate(PLACES.items(), 1):
         flavour = Flavour.EVPN if number > 5 else Flavour.VPLS

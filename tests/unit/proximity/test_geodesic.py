@@ -10,7 +10,8 @@ places = st.builds(Position, st.floats(-90, 90), st.floats(-180, 180))
 
 
 def test_known_distances() -> None:
-    """A degree of the equator, one of the meridian at the equator and at the pole (WGS-84 tables)."""
+    """The distances are a degree of the equator, and one of the meridian at the equator and at the pole (WGS-84
+    tables)."""
     assert metres(Position(0, 0), Position(0, 1)) == pytest.approx(111_319.491, abs=0.001)
     assert metres(Position(0, 0), Position(1, 0)) == pytest.approx(110_574.389, abs=0.001)
     assert metres(Position(89, 0), Position(90, 0)) == pytest.approx(111_693.865, abs=0.001)

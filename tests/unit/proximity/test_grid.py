@@ -61,7 +61,7 @@ def test_so_does_one_that_was_changed(
 
 
 def test_nobody_is_given_twice() -> None:
-    """Where a circle goes round the earth, or round a pole, it meets no cell again."""
+    """A circle that goes round the earth, or round a pole, meets each cell only once."""
     towns = {f"c{n}": Position(latitude, n * 7.0 - 180) for n, latitude in enumerate([89.999, -89.999, 0.0, 89.5] * 12)}
     for here in (Position(90, 0), Position(89.99, -180), Position(0, 180), Position(-90, 5)):
         for limit in (0.0, 500.0, 30_000.0, 1e6, 2.1e7):

@@ -138,7 +138,7 @@ def test_the_reasons_in_words() -> None:
 
 @given(spots)
 def test_membership_is_never_transitive(spots: list[tuple[float, float]]) -> None:
-    """Whoever comes later changes nothing for those who are there, and is in a pool exactly if it is near a member."""
+    """A newcomer changes nothing for present members, and is in a pool exactly if it is near a member."""
     intent = town(spots)
     for name in sorted(intent.endpoints):
         before, answer = intent, place(intent, FAMILY, name)

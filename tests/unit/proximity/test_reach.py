@@ -14,7 +14,7 @@ sites = st.builds(
     address_seconds=st.none() | st.floats(0, 3000),
 )
 HERE, THERE = Position(45, 7), Position(45.009, 7)
-"""1000.2 m apart."""
+"""Two places, 1000.2 m apart."""
 
 
 def test_the_papers_figure() -> None:

@@ -10,11 +10,11 @@ from controller.wire.flavours import Flavour
 FAMILY = PolicyVcp("town", Flavour.VPLS, automatic=True)
 METRES = 6_371_000
 NEAR = Proximity()
-"""The paper's: 100 m of coverage and 936 m on foot."""
+"""The paper's values: 100 m of coverage and 936 m on foot."""
 
 
 def cloudlet(name: str, x: float, y: float, pe: Flavour = Flavour.VPLS) -> Cloudlet:
-    """`x` metres east and `y` north of 45 N, 7 E, about."""
+    """Return a cloudlet about `x` metres east and `y` metres north of 45 N, 7 E."""
     latitude = 45 + degrees(y / METRES)
     longitude = 7 + degrees(x / METRES / cos(radians(45)))
     vtep = f"192.0.{int(name[1:]) >> 8}.{int(name[1:]) & 255}"
@@ -28,7 +28,7 @@ def lan(name: str, prefix: str | None = None) -> Endpoint:
 
 
 def town(at: Iterable[tuple[float, float]], proximity: Proximity = NEAR) -> Intent:
-    """Cloudlets c1, c2, … at these places, with endpoints c1-lan, c2-lan, …, and no pools."""
+    """Return an intent of cloudlets c1, c2, … at these places, with endpoints c1-lan, c2-lan, …, and no pools."""
     sites = {f"c{number}": place for number, place in enumerate(at, 1)}
     return Intent(
         cloudlets={name: cloudlet(name, *place) for name, place in sites.items()},
@@ -38,5 +38,5 @@ def town(at: Iterable[tuple[float, float]], proximity: Proximity = NEAR) -> Inte
 
 
 def pool(intent: Intent, name: str, *members: str) -> Intent:
-    """With a pool of the family."""
+    """Return the intent with a pool of the family."""
     return intent.with_vcp(Vcp(name, FAMILY.flavour, "", True, frozenset(f"{m}-lan" for m in members), "town"))

@@ -1,4 +1,4 @@
-"""One fault at every step, each as it is named in docs/network/moves.md."""
+"""One fault at every step, each named as in docs/network/moves.md."""
 
 import pytest
 
@@ -12,7 +12,7 @@ STEPS = FORWARD[:-1]
 
 
 def at(step: Step, linger: float = 0.0) -> World:
-    """A world in which all went well up to that step, which was just ordered."""
+    """Return a world in which all went well up to that step, which was just ordered."""
     world = World.of(plan(linger=linger))
     world.take(Admitted())
     for _ in range(40):
@@ -63,7 +63,7 @@ def test_a_cloudlet_is_cut_off_for_a_while(step: Step, side: Side, seconds: floa
 @pytest.mark.parametrize("side", BOTH)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_cloudlet_is_cut_off_for_good(step: Step, side: Side) -> None:
-    """It ends all the same; and should the cloudlet ever come back, the VM runs exactly once."""
+    """The move still ends; and if the cloudlet ever comes back, the VM runs exactly once."""
     world = at(step)
     world.look(side)
     world.act(side, "done")
@@ -97,7 +97,7 @@ def test_the_destinations_hypervisor_is_killed(step: Step) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_sources_hypervisor_is_killed(step: Step) -> None:
-    """The VM dies as it would have without a move, which ends all the same, and says what is left to be done."""
+    """The VM dies as it would have without a move; the move still ends, and is undone."""
     world = at(step)
     if world.agents["source"].vm != "running":
         return
@@ -133,8 +133,8 @@ def test_a_cloudlet_that_cannot_undo_its_part_is_not_waited_for(step: Step) -> N
 
 @pytest.mark.parametrize("answered", [False, True])
 def test_a_torn_switchover(answered: bool) -> None:
-    """The destination has everything and the source does not know: it is not activated as long as the source speaks,
-    and the source makes sure that nothing runs there when it cannot be heard."""
+    """The destination has the whole state and the source does not know it. The destination is not activated as long as
+    the source reports; when the source is cut off, it makes sure that the VM does not run there."""
     world = at(Step.SWITCHOVER)
     world.look("source")
     world.act("source", "done")
@@ -251,7 +251,8 @@ def test_an_address_is_given_up_by_the_source_if_the_vm_has_got_another(joined: 
 
 @pytest.mark.parametrize("how", ["silent", "failed", "refused"])
 def test_the_source_gets_it_back_from_a_destination_that_has_begun_by_that_ones_own_word_alone(how: str) -> None:
-    """It could not run it, by its own word, and does not say that nothing of it is left: it may have been wrong."""
+    """The destination reported that it could not run the VM. The source must not get the VM back until the destination
+    reports that nothing of it is left, as the first report may have been wrong."""
     world = at(Step.ACTIVATE)
     for _ in range(2):
         world.look("destination")

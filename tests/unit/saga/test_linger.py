@@ -1,5 +1,5 @@
-"""The old address lingers: nothing but its own time, or whoever needs the VM elsewhere, ends that before the last
-connection does."""
+"""The old address stays until the last connection ends; only its own time, or a need for the VM elsewhere, ends it
+earlier."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.unit.saga.world import World
 
 
 def lingering() -> World:
-    """For 300 s, and the agent says so."""
+    """Return a world in which the old address stays for 300 s, as the agent reports."""
     world = at(Step.LEAVE, linger=300.0)
     _says(world)
     return world

@@ -1,5 +1,5 @@
-"""Moves in a world in which whatever can go wrong does: the VM never runs at two places, and in the end at exactly one;
-nothing that was taken for the move is kept by nobody; and it ends by itself."""
+"""Moves in a world in which everything can go wrong: the VM never runs at two places, and in the end at exactly one;
+everything taken for the move is given back; and the move ends by itself."""
 
 from hypothesis import event, settings
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ class Moves(RuleBasedStateMachine):
         step=st.sampled_from([*FORWARD, Step.RELEASE, Step.DISCONNECT]),
     )
     def ask(self, keep: bool, disk: bool, linger: float, borrowed: str | None, step: Step) -> None:
-        """All goes well up to some step."""
+        """Begin a move in which all goes well up to some step."""
         self.world = World.of(plan(keep=keep, disk=disk, linger=linger, borrowed=borrowed))
         for _ in range(30):
             if self.world.saga.step is step:
@@ -45,7 +45,7 @@ class Moves(RuleBasedStateMachine):
 
     @rule(side=SIDES, outcome=OUTCOMES)
     def go_on(self, side: Side, outcome: str) -> None:
-        """The agent hears, acts and reports."""
+        """The agent reads its order, acts and reports."""
         self.world.look(side)
         self.world.act(side, outcome)
         self.world.act(side, outcome)
@@ -53,7 +53,7 @@ class Moves(RuleBasedStateMachine):
 
     @rule(outcome=st.sampled_from(["failed", "refused"]), seconds=st.sampled_from([21.0, 61.0, 700.0]))
     def cannot_and_falls_silent(self, outcome: str, seconds: float) -> None:
-        """The destination says that it could not do it, and then nothing for a while."""
+        """The destination reports that it could not do the act, and is then silent for a while."""
         self.go_on("destination", outcome)
         self.world.agents["destination"].linked = False
         self.world.wait(seconds)
@@ -131,7 +131,7 @@ class Moves(RuleBasedStateMachine):
 
     @invariant()
     def never_back_in_time(self) -> None:
-        """A VM that has run at the destination never runs at the source again, be it that it has ended."""
+        """A VM that has run at the destination never runs at the source again, even if it has ended."""
         if self.world.agents["destination"].vm == "ended":
             assert not self.world.running, self.world
 
@@ -150,8 +150,9 @@ class Moves(RuleBasedStateMachine):
 
     @invariant()
     def announced_where_it_runs(self) -> None:
-        """Whoever runs it may announce it, and nobody does yet who is only asked whether the VM may come. Who makes it
-        ready may already: so there is no gap, neither when it arrives nor when it is given back."""
+        """The cloudlet that runs the VM may announce it, and one that was only asked whether the VM may come may not. A
+        destination that prepares the VM may announce it already: so there is no gap, neither when the VM arrives nor
+        when it is given back."""
         saga, agents = self.world.saga, self.world.agents
         ends: dict[Side, str] = {"source": saga.plan.source.endpoint, "destination": saga.plan.destination.endpoint}
         there = {
@@ -164,7 +165,7 @@ class Moves(RuleBasedStateMachine):
 
     @invariant()
     def what_changes_is_noted(self) -> None:
-        """What the intent was told last is what is so, whenever the controller died: or it is noted as due."""
+        """The permits in the intent match the saga, or an update is noted as due, whenever the controller dies."""
         assert self.world.due or self.world.told == places(self.world.saga)
 
     @rule()

@@ -1,4 +1,4 @@
-"""Whose turn it is, and where the VMs of a cloudlet go that is left."""
+"""The order of waiting moves, and the destinations of the VMs of an evacuated cloudlet."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ def test_no_link_and_no_cloudlet_has_more_than_it_may(
         assert not one.held
         assert links[one.source, one.destination] <= per_link
         assert max(cloudlets[one.source], cloudlets[one.destination]) <= per_cloudlet
-    for one in waiting:  # nobody waits who could begin beside those that have
+    for one in waiting:  # no move waits that could begin beside the chosen ones
         if one.name not in chosen and not one.held:
             full = max(cloudlets[one.source], cloudlets[one.destination]) >= per_cloudlet
             assert full or links[one.source, one.destination] >= per_link
@@ -66,7 +66,7 @@ def test_everybody_leaves_once_and_only_to_where_they_may(some: list[Leaver], li
 
 @given(leavers(), links_)
 def test_the_links_are_busy_together(some: list[Leaver], links: dict[str, Link]) -> None:
-    """Among the first so many moves as there are links in use, no link comes twice."""
+    """If n links are in use, the first n moves all use different links."""
     drain = plan(some, links)
     used = {leg.endpoint for leg in drain.legs}
     first = [leg.endpoint for leg in drain.legs[: len(used)]]

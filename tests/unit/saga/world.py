@@ -1,5 +1,5 @@
-"""A world of two cloudlets in which a move is made: hypervisors, agents that keep to the contract of
-`controller/wire/moves.py` and no more, and links that lose whatever they please. Time is a number."""
+"""A world of two cloudlets for a move: hypervisors, agents that keep only the contract of `controller/wire/moves.py`,
+and links that may lose any message. Time is a number."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,9 +61,9 @@ def plan(*, keep: bool = False, disk: bool = True, linger: float = 0.0, borrowed
 
 @dataclass
 class Agent:
-    """One cloudlet: what its hypervisor has (`vm`: none, waiting, arrived, running, ended, paused, moved) and what its
-    agent remembers. One that has `ended` ran here by this move, and ended by itself. `begun` survives a crash, as does
-    the time of the last answered report."""
+    """One cloudlet: the state of the VM at its hypervisor (`vm`: none, waiting, arrived, running, ended, paused, moved)
+    and the memory of its agent. A VM that has `ended` ran here in this move, and ended by itself. `begun` and the time
+    of the last answered report survive a crash."""
 
     side: Side
     vm: str
@@ -76,11 +76,11 @@ class Agent:
     cut_for_good: bool = False
 
     def crash(self) -> None:
-        """Forgets all that is not on disk."""
+        """Forget everything that is not on the disk."""
         self.order, self.results = None, {}
 
     def fence(self, now: float) -> None:
-        """A switchover whose end nobody was told for too long."""
+        """Pause the VM in a switchover whose end could not be reported for too long."""
         if self.side == "source" and self.begun is not None and now - self.answered >= FENCE and self.vm == "running":
             self.vm = "paused"
 
@@ -93,11 +93,11 @@ class World:
     pool: bool = False
     held: bool = False
     borrowed: bool = True
-    """The source is still in the pool that it joined for an earlier move."""
+    """Whether the source is still in the pool that it joined for an earlier move."""
     gone: tuple[Side, ...] = ()
     agents: dict[Side, Agent] = field(default_factory=dict)
     told: frozenset[str] = frozenset({"c1-lan"})
-    """Where the intent permits the VM to be announced."""
+    """The endpoints at which the intent permits the VM to be announced."""
     due: bool = False
 
     @classmethod
@@ -110,7 +110,8 @@ class World:
         return [side for side, agent in self.agents.items() if agent.vm == "running"]
 
     def take(self, event: Any) -> None:
-        """A transaction of the controller's, which may die right after it: what it knows is what it has kept."""
+        """Handle an event in a transaction of the controller's, which may die directly afterwards: it knows only what
+        it has stored."""
         saga, notes = advance(load(dump(self.saga)), event, self.now)
         assert saga.number >= self.saga.number
         if self.saga.phase.over and saga.phase is not self.saga.phase:
@@ -120,11 +121,11 @@ class World:
         self.notes += notes
 
     def tell(self) -> None:
-        """The leader takes over where the VM may be announced."""
+        """Update the permits in the intent, as the leader does."""
         self.told, self.due = places(self.saga), False
 
     def controller(self, outcome: str) -> None:
-        """The controller does its own task, and keeps that in the same transaction."""
+        """Do the controller's own task, and store that in the same transaction."""
         task = self.saga.task("controller")
         if task is None:
             return
@@ -148,13 +149,13 @@ class World:
         self.take(Did(task.number, "done", **result))
 
     def look(self, side: Side) -> None:
-        """The agent reads what is ordered."""
+        """Let the agent read its order."""
         agent = self.agents[side]
         if agent.linked:
             agent.order = order(self.saga, side)
 
     def act(self, side: Side, outcome: str) -> None:
-        """The agent does something about its order, which may be an old one by now."""
+        """Let the agent act on its order, which may be out of date."""
         agent = self.agents[side]
         wanted = agent.order
         if wanted is None or wanted.number in agent.results:
@@ -169,7 +170,7 @@ class World:
         agent.results[wanted.number] = self._result(agent, wanted, outcome)
 
     def finish(self, side: Side, outcome: str) -> None:
-        """What the agent has begun comes to an end, whether the controller can be reached or not."""
+        """End the act that the agent has begun, whether it reaches the controller or not."""
         agent = self.agents[side]
         wanted = agent.order
         if wanted is None or agent.begun != wanted.number or wanted.number in agent.results:
@@ -226,8 +227,8 @@ class World:
                 return done if outcome == "done" else failed
 
     def report(self, side: Side, *, answered: bool, again: bool = False, garbled: bool = False) -> None:
-        """The agent tells how far its order is; the answer may get lost, and the report may come twice, late, or so
-        that the controller cannot read it, which the agent takes for an answer."""
+        """Report the progress of the agent's order. The answer may be lost; the report may come twice or late, or be
+        unreadable for the controller, in which case the agent still takes the reply for an answer."""
         agent = self.agents[side]
         if not agent.linked or agent.order is None:
             return
@@ -250,32 +251,32 @@ class World:
                 agent.begun = None
 
     def late_copy(self, side: Side, index: int) -> None:
-        """Something that was said long ago comes once more."""
+        """Deliver a copy of an old report."""
         sent = self.agents[side].sent
         if sent:
             self.take(sent[index % len(sent)])
 
     def restart(self, side: Side) -> None:
-        """The agent is killed and started again; what it had begun, it makes sure of before all else."""
+        """Kill the agent and start it again; before anything else it secures the act that it had begun."""
         agent = self.agents[side]
         agent.crash()
         if agent.side == "source" and agent.begun is not None and agent.vm == "running":
             agent.vm = "paused"
 
     def tear(self) -> None:
-        """The destination's hypervisor dies with all that waits there."""
+        """Kill the destination's hypervisor with everything that waits there."""
         agent = self.agents["destination"]
         if agent.vm in ("waiting", "arrived"):
             agent.vm = "none"
 
     def end(self) -> None:
-        """The VM ends by itself at the destination, maybe before anybody was told that it has run."""
+        """End the VM by itself at the destination, possibly before its run was reported."""
         agent = self.agents["destination"]
         if agent.vm == "running":
             agent.vm = "ended"
 
     def wait(self, seconds: float) -> None:
-        """Time passes; whoever has to see to something by the clock does so in time."""
+        """Let time pass; all actions that depend on the clock happen in time."""
         until = self.now + seconds
         while True:
             times = [agent.answered + FENCE for agent in self.agents.values() if agent.begun is not None]
@@ -291,7 +292,7 @@ class World:
                 return
 
     def settle(self) -> None:
-        """All goes well from now on, but for those that are cut off for good."""
+        """Let all go well from now on, except for agents that are cut off for good."""
         for _ in range(2000):
             if self.saga.phase.over and all(a.cut_for_good or not self.saga.task(s) for s, a in self.agents.items()):
                 return

@@ -10,7 +10,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 
 
 @asynccontextmanager
 async def answering(address: str, context: ssl.SSLContext) -> AsyncIterator[tuple[int, list[bytes]]]:
-    """Its port, and the heads of the requests that it has heard so far."""
+    """Yield the server's port, and the heads of the requests that it has received so far."""
     heard: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,5 +1,5 @@
-"""An authority elsewhere: OpenSSL's, in processes of its own. Issues as the controller's does, and is away while its
-directory has a file `away`."""
+"""An external authority: OpenSSL, in processes of its own. It issues certificates like the controller's authority, and
+is away while its directory has a file `away`."""
 
 import asyncio
 import subprocess
@@ -46,7 +46,7 @@ subjectKeyIdentifier = hash
 
 
 def make(directory: Path) -> None:
-    """A root and an intermediate."""
+    """Create a root and an intermediate."""
     directory.mkdir()
     (directory / "ca.conf").write_text(CA)
     for name, subject in (("root", "/CN=somebody's root"), ("intermediate", "/CN=somebody's intermediate")):
@@ -77,7 +77,7 @@ def _openssl(*words: str) -> str:
 
 
 class OpenSSL:
-    """An Authority."""
+    """The authority, with the interface of `Authority`."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -1,4 +1,4 @@
-"""Certificate requests as agents make them, and as they must not be."""
+"""Certificate requests as agents make them, and invalid ones."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def pem(request: x509.CertificateSigningRequest) -> str:
 
 
 def forged(common: str) -> str:
-    """With the key of one and the signature of another: whoever sends it does not have the key."""
+    """Return a request with the key of one and the signature of another: its sender does not have the key."""
     theirs, mine = csr(common), csr(common)
     der = [x509.load_pem_x509_csr(text.encode()).public_bytes(serialization.Encoding.DER) for text in (theirs, mine)]
     spki = [

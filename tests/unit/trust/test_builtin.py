@@ -1,4 +1,4 @@
-"""The controller's own authority, judged by OpenSSL."""
+"""The controller's own authority, checked by OpenSSL."""
 
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ async def issue(directory: Path, request: str | None = None, lifetime: timedelta
 
 
 def verified(path: Path, directory: Path, issued: Issued, *options: str) -> str:
-    """What `openssl verify` says of a certificate, with nothing trusted but the root."""
+    """Return the verdict of `openssl verify` on a certificate, with only the root trusted."""
     authority = BuiltIn.read(directory)
     (path / "leaf.pem").write_text(issued.certificate)
     (path / "chain.pem").write_text(authority.chain)
@@ -72,7 +72,7 @@ async def test_what_a_request_asks_for_is_not_granted(directory: Path) -> None:
 
 
 async def test_a_cloudlet_is_no_authority(tmp_path: Path, directory: Path) -> None:
-    """What is signed with a cloudlet's key is nobody's certificate."""
+    """A certificate that is signed with a cloudlet's key is not valid."""
     from controller.trust.x509 import Signer, leaf, new_key, read_certificate, read_request
     from tests.unit.trust.requests import csr as request
 

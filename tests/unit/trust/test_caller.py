@@ -1,4 +1,5 @@
-"""Whom the controller believes to be a route server: httpx and a TLS server, with the authority's own certificates."""
+"""The servers that the controller accepts as route servers: httpx and a TLS server, with the authority's own
+certificates."""
 
 import ssl
 from collections.abc import AsyncIterator
@@ -22,7 +23,7 @@ HERE, ELSEWHERE = "127.0.0.1", "192.0.2.7"
 
 
 class Region:
-    """An authority on disk, who is revoked, and whom the controller believes by that."""
+    """An authority on disk, its revoked certificates, and the resulting trust of the controller."""
 
     def __init__(self, directory: Path) -> None:
         ceremony.init(directory, "test", NOW)
@@ -34,7 +35,7 @@ class Region:
         return Revocations(crl=await self.authority.crl(self.revoked))
 
     async def host(self, address: str) -> tuple[Issued, ssl.SSLContext]:
-        """A host that has enrolled with that address, and how it answers."""
+        """Return the certificate of a host that has enrolled with that address, and its TLS context."""
         key = x509.new_key()
         issued = await self.authority.issue(x509.request(key, "rs1"), "rs1", address, timedelta(hours=1))
         file = self.directory / "host.pem"
@@ -53,7 +54,8 @@ class Region:
             await client.close()
 
     async def believes(self, context: ssl.SSLContext) -> bool:
-        """Whether a new connection to that server comes about; and if it does not, the token was told to nobody."""
+        """Return whether a new connection to that server succeeds; if it does not, check that the token was not
+        sent."""
         async with answering(HERE, context) as (port, heard), self.calling(port) as client:
             try:
                 await client.status()

@@ -1,4 +1,4 @@
-"""Whose requests are signed, and what of them counts."""
+"""The requests that are signed, and the parts of them that count."""
 
 import base64
 import contextlib
@@ -78,5 +78,5 @@ def test_anything_is_refused_without_a_surprise(text: str) -> None:
 
 
 def test_what_it_asks_for_beside_its_name_is_not_looked_at() -> None:
-    """It is not refused either: see test_builtin.py for what is issued."""
+    """The request is not refused either: see test_builtin.py for the issued certificate."""
     check(csr("c1", uri="weft://cloudlet/c2"), "c1")

@@ -1,4 +1,4 @@
-"""Golden documents: what the controller writes and reads is what the route server (Go) reads and writes."""
+"""Golden documents: the controller and the route server (Go) write and read the same messages."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""No text of anybody's forges a line of a log, or colours a terminal."""
+"""No text from outside can forge a line of a log, or colour a terminal."""
 
 import asyncio
 import logging

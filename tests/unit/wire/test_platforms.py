@@ -1,4 +1,4 @@
-"""What keeps a machine from going from one cloudlet to another."""
+"""The differences that prevent a machine from moving from one cloudlet to another."""
 
 from typing import Any
 
@@ -66,6 +66,7 @@ def test_it_is_the_same_from_either_end(features: list[str], same: bool) -> None
 
 
 def test_what_is_not_known_is_not_written() -> None:
-    """An agent of an earlier release reads the record of a machine after a downgrade, and takes no field it lacks."""
+    """After a downgrade an agent of an earlier release reads a machine's record, and refuses fields that it does not
+    know."""
     assert "models" not in HERE.model_dump(mode="json")
     assert Platform.model_validate_json(HERE.model_dump_json()) == HERE

@@ -1,4 +1,4 @@
-"""No source fills a log: lines of one kind are written a number of times, and then counted."""
+"""No source can fill a log: a limited number of lines of one kind are written, and further ones are counted."""
 
 import io
 import logging

@@ -1,2 +1,2 @@
-"""One file per section of a policy: `read` makes the model of what the schema allowed, `errors` (and `warnings`) say
-what is wrong with it that a schema cannot say and that needs no region to see."""
+"""One file per section of a policy: `read` makes the model of data that the schema allowed; `errors` (and `warnings`)
+yield the faults that a schema cannot express and that can be found without a region."""

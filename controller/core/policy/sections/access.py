@@ -22,7 +22,7 @@ _NEEDS = {Action.RATE_LIMIT: "rate_kbps", Action.MARK: "dscp"}
 
 
 def read(data: Mapping[str, Any]) -> Mapping[str, tuple[AccessRule, ...]]:
-    """The section; `data` is right by the schema."""
+    """Return the section; `data` is valid by the schema."""
     return {vcp: tuple(_rule(rule) for rule in rules) for vcp, rules in data.items()}
 
 
@@ -40,7 +40,7 @@ def _rule(data: Mapping[str, Any]) -> AccessRule:
 
 
 def protocol(value: str | int | float) -> str:
-    """A name, or a number as text where there is none."""
+    """Return a protocol's name, or its number as text if it has no name."""
     return value if isinstance(value, str) else _NAMES.get(int(value), str(int(value)))
 
 
@@ -52,7 +52,7 @@ def _ports(value: str | int | float) -> tuple[int, int]:
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Rules of pools that are not there, of endpoints that are not in them, and what does not go together."""
+    """Yield errors about pools that do not exist, endpoints that are not in them, and contradictions within a rule."""
     for vcp, rules in policy.rules.access.items():
         here: Path = ("access", vcp)
         if vcp not in policy.rules.vcps:
@@ -102,7 +102,7 @@ def _port_errors(policy: Policy, at: Path, rule: AccessRule) -> Iterator[PolicyE
 
 
 def warnings(policy: Policy) -> Iterator[PolicyError]:
-    """Rules that never decide anything."""
+    """Yield warnings about rules that never match."""
     for vcp, rules in policy.rules.access.items():
         for i, rule in enumerate(rules):
             at = ("access", vcp, i)
@@ -115,7 +115,7 @@ def warnings(policy: Policy) -> Iterator[PolicyError]:
 
 
 def covers(one: AccessRule, other: AccessRule) -> bool:
-    """Whether all that `other` matches, `one` matches too."""
+    """Return whether `one` matches all that `other` matches."""
     return (
         (not one.sources or (bool(other.sources) and other.sources <= one.sources))
         and (not one.destinations or (bool(other.destinations) and other.destinations <= one.destinations))
@@ -132,7 +132,7 @@ def _protocols_cover(one: AccessRule, other: AccessRule) -> bool:
 
 
 def _within(narrow: Ranges, wide: Ranges) -> bool:
-    """Whether each range is inside one of those that are joined where they touch."""
+    """Return whether each narrow range is inside one of the wide ranges, which are joined where they touch."""
     lows = [low for low, _ in wide]
     found = ((high, bisect_right(lows, low)) for low, high in narrow)
     return all(i and high <= wide[i - 1][1] for high, i in found)
@@ -140,7 +140,7 @@ def _within(narrow: Ranges, wide: Ranges) -> bool:
 
 @lru_cache(maxsize=1024)
 def joined(ranges: Ranges) -> Ranges:
-    """Sorted, and one where two touch."""
+    """Return the ranges sorted, with those that touch or overlap joined."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:

@@ -1,5 +1,5 @@
-"""`addresses`: lease times, reservations and exclusions by LAN, whole pairs always (Teka, section III), and what hosts
-are told beside their address."""
+"""`addresses`: lease times, reservations and exclusions by LAN, always of whole pairs (Teka, section III), and the
+settings that hosts receive with their address."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
 
 def read(data: Mapping[str, Any]) -> Addresses:
-    """The section; `data` is right by the schema."""
+    """Return the section; `data` is valid by the schema."""
     told = hosts.read(data.get("hosts", {}), NO_SETTINGS)
     lans = {name: _lan(lan, told) for name, lan in data.get("lans", {}).items()}
     return Addresses(_seconds(data), lans, data.get("bind_sources"), told)
@@ -39,7 +39,8 @@ def _lan(data: Mapping[str, Any], told: HostSettings) -> LanPlan:
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Reservations and exclusions that are no pairs, or in each other's way, and settings that no host could use."""
+    """Yield errors about reservations and exclusions that are not pairs or overlap, and settings that no host could
+    use."""
     section: Mapping[str, Any] = policy.at(("addresses",)) if policy.has(("addresses",)) else {}
     yield from hosts.errors(policy, ("addresses", "hosts"), section.get("hosts", {}), policy.rules.addresses.hosts)
     for name, lan in policy.rules.addresses.lans.items():
@@ -87,8 +88,8 @@ def _reservations(
 
 
 def against(policy: Policy, prefixes: Mapping[str, tuple[str, str | None]]) -> Iterator[PolicyError]:
-    """What is wrong once the LANs are known: endpoint → IPv4 prefix and IPv6 prefix, if it has one. What is said of
-    endpoints that are not there yet may wait."""
+    """Yield the errors that show once the LANs are known: endpoint → IPv4 prefix and IPv6 prefix, if it has one.
+    Endpoints that do not exist yet are skipped."""
     for name, lan in policy.rules.addresses.lans.items():
         here: Path = ("addresses", "lans", name)
         if name in prefixes and lan.hosts is not None:
@@ -112,7 +113,7 @@ def against(policy: Policy, prefixes: Mapping[str, tuple[str, str | None]]) -> I
 
 
 def _number(address: str) -> int:
-    """Ten times as fast as IPv4Address; the schema has seen to the form."""
+    """Return the address as a number, ten times as fast as IPv4Address; the schema has checked its form."""
     return int.from_bytes(inet_aton(address))
 
 

@@ -1,4 +1,4 @@
-"""`addresses.hosts`, for all LANs and for each: the settings that hosts get beside their address."""
+"""`addresses.hosts`, for all LANs and for each: the settings that hosts receive with their address."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network, IPv6Address, ip_address, ip_network
@@ -10,16 +10,16 @@ from controller.core.policy.policy import Policy
 from controller.wire.host_settings import HostSettings
 
 ROOM = 250
-"""Octets of settings in a DHCP answer: every client takes 576 (RFC 2131, section 2), and the rest has its use."""
+"""Octets of settings in a DHCP answer: every client takes 576 (RFC 2131, section 2), and the rest is used otherwise."""
 
 
 def read(data: Mapping[str, Any], otherwise: HostSettings) -> HostSettings:
-    """The settings; `data` is right by the schema. What it leaves out is as `otherwise`."""
+    """Return the settings; `data` is valid by the schema. Settings that it leaves out are as in `otherwise`."""
     return HostSettings(**{**otherwise.model_dump(), **data})
 
 
 def errors(policy: Policy, here: Path, given: Mapping[str, Any], hosts: HostSettings) -> Iterator[PolicyError]:
-    """What is wrong with the settings at `here`, of which the file has `given`."""
+    """Yield the errors in the settings at `here`, of which the file has `given`."""
     for key in ("dns", "ntp"):
         for i, text in enumerate(given.get(key, ())):
             if why := _no_server(text):
@@ -68,14 +68,14 @@ def _routes(policy: Policy, here: Path, given: Mapping[str, Any]) -> Iterator[Po
 
 
 def against(policy: Policy, here: Path, hosts: HostSettings, prefix: str, name: str) -> Iterator[PolicyError]:
-    """What is wrong once the LAN is known: a router has to be on it."""
+    """Yield the errors that show once the LAN is known: a router has to be on it."""
     for i, route in enumerate(hosts.routes):
         if route.via is not None and ip_address(route.via) not in ip_network(prefix):
             yield policy.error((*here, "routes", i, "via"), f"{route.via} is not in {prefix}, the LAN of {name}")
 
 
 def _octets(hosts: HostSettings) -> int:
-    """What the options of DHCP take (RFC 2132, RFC 3397, RFC 3442)."""
+    """Return the size of the DHCP options (RFC 2132, RFC 3397, RFC 3442)."""
     servers = sum(2 + 4 * sum(":" not in text for text in some) for some in (hosts.dns, hosts.ntp) if some)
     names = (2 + len(hosts.domain) if hosts.domain else 0) + sum(len(name) + 2 for name in hosts.search)
     routes = [to for to in (ip_network(route.to, strict=False) for route in hosts.routes) if to.version == 4]

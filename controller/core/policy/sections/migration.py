@@ -1,4 +1,4 @@
-"""`migration`: thresholds of the decision to move a VM (Teka, section V), and how moves are made."""
+"""`migration`: thresholds of the decision to move a VM (Teka, section V), and settings of moves."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,13 +12,13 @@ _AS_THEY_ARE = ("moves_per_link", "moves_per_cloudlet", "downtime_ms", "compress
 
 
 def read(data: Mapping[str, Any]) -> Migration:
-    """The section; `data` is right by the schema."""
+    """Return the section; `data` is valid by the schema."""
     values: dict[str, Any] = {key: value if key in _AS_THEY_ARE else float(value) for key, value in data.items()}
     return Migration(**values)
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Thresholds in the wrong order, and a CPU that is a word misspelt rather than a model."""
+    """Yield errors about thresholds in the wrong order, and a CPU that is a misspelt word rather than a model."""
     migration = policy.rules.migration
     if migration.max_rtt_ms < migration.rtt_ms:
         yield policy.order("migration", "max_rtt_ms", migration.max_rtt_ms, "rtt_ms", migration.rtt_ms)

@@ -11,13 +11,13 @@ _WHOLE = ("echoes", "stale_intervals")
 
 
 def read(data: Mapping[str, Any]) -> Neighbours:
-    """The section; `data` is right by the schema."""
+    """Return the section; `data` is valid by the schema."""
     values: dict[str, Any] = {key: int(value) if key in _WHOLE else float(value) for key, value in data.items()}
     return Neighbours(**values)
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Thresholds in the wrong order."""
+    """Yield errors about thresholds in the wrong order."""
     neighbours = policy.rules.neighbours
     if neighbours.keep_rtt_ms < neighbours.rtt_ms:
         yield policy.order("neighbours", "keep_rtt_ms", neighbours.keep_rtt_ms, "rtt_ms", neighbours.rtt_ms)

@@ -1,4 +1,4 @@
-"""`proximity`: when two cloudlets are near. A site keeps what it does not say itself."""
+"""`proximity`: the definition of near cloudlets. A site has the common value for each setting that it leaves out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -13,7 +13,7 @@ _OWN = tuple(field.name for field in fields(Site))
 
 
 def read(data: Mapping[str, Any]) -> Proximity:
-    """The section; `data` is right by the schema."""
+    """Return the section; `data` is valid by the schema."""
     own = {key: float(data[key]) for key in _OWN if key in data}
     return Proximity(**own, sites={name: _site(site) for name, site in data.get("sites", {}).items()})
 
@@ -23,7 +23,7 @@ def _site(data: Mapping[str, Any]) -> Site:
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Times that leave nobody a second to walk."""
+    """Yield errors about times that leave no second to walk."""
     proximity = policy.rules.proximity
     own = Site(rto_seconds=proximity.rto_seconds, address_seconds=proximity.address_seconds)
     places: dict[Path, Site] = {("proximity", "sites", name): site for name, site in proximity.sites.items()}

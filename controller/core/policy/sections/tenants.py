@@ -1,4 +1,4 @@
-"""`tenants`: where each tenant's endpoints may be."""
+"""`tenants`: the places of each tenant's endpoints."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from controller.core.words import closest
 
 
 def read(data: Mapping[str, Any]) -> Mapping[str, Tenant]:
-    """The section; `data` is right by the schema."""
+    """Return the section; `data` is valid by the schema."""
     return {name: _tenant(name, tenant) for name, tenant in data.items()}
 
 
@@ -26,7 +26,7 @@ def _tenant(name: str, data: Mapping[str, Any]) -> Tenant:
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Pools that the policy does not have."""
+    """Yield errors about pools that the policy does not have."""
     for name in policy.rules.tenants:
         for i, vcp in enumerate(policy.at(("tenants", name)).get("vcps", ())):
             if vcp not in policy.rules.vcps:
@@ -35,7 +35,7 @@ def errors(policy: Policy) -> Iterator[PolicyError]:
 
 
 def warnings(policy: Policy) -> Iterator[PolicyError]:
-    """Tenants that may be nowhere."""
+    """Yield warnings about tenants that may be at no cloudlet or in no pool."""
     for name, tenant in policy.rules.tenants.items():
         if tenant.cloudlets == frozenset() and tenant.select is None:
             yield policy.error(("tenants", name, "cloudlets"), f"tenant {name} may have an endpoint at no cloudlet")

@@ -1,4 +1,4 @@
-"""`tests`: what the policy promises. Each is one of five kinds."""
+"""`tests`: the promises of the policy. Each is one of five kinds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv6Address
@@ -20,18 +20,18 @@ from controller.core.policy.sections.access import WITH_PORTS, protocol
 from controller.core.words import closest
 
 MOST_PAIRS = 50_000
-"""From one endpoint to one other, in all tests: so many take seconds."""
+"""The most pairs of one endpoint and another in all tests: this many take seconds."""
 
 KINDS = ("reachable", "isolated", "address", "neighbour", "move")
 
 
 def read(data: Sequence[Mapping[str, Any]]) -> tuple[PolicyTest, ...]:
-    """The section; `data` is right by the schema."""
+    """Return the section; `data` is valid by the schema."""
     return tuple(_test(kind_of(test), test, i) for i, test in enumerate(data, 1))
 
 
 def kind_of(test: Mapping[str, Any]) -> str:
-    """Which of the five it is."""
+    """Return the kind of a test."""
     return next(kind for kind in KINDS if kind in test)
 
 
@@ -77,7 +77,7 @@ def _ends(value: str | list[str]) -> tuple[str, ...]:
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """Tests that ask nothing, or something that has no answer."""
+    """Yield errors about tests that ask nothing, or have no answer."""
     names: set[str] = set()
     pairs = 0
     for i, test in enumerate(policy.rules.tests):

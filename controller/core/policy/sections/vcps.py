@@ -11,11 +11,11 @@ from controller.wire.flavours import Flavour
 
 ANY = "any"
 LONGEST_FAMILY = 57
-"""A pool of a family has its name, a hyphen and a number of up to five digits: 63 characters in all."""
+"""A pool of a family has the family's name, a hyphen and a number of up to five digits: 63 characters in all."""
 
 
 def read(data: Mapping[str, Any]) -> Mapping[str, PolicyVcp]:
-    """The section, sorted by name; `data` is right by the schema."""
+    """Return the section, sorted by name; `data` is valid by the schema."""
     return {name: _vcp(name, data[name]) for name in sorted(data)}
 
 
@@ -32,7 +32,7 @@ def _vcp(name: str, data: Mapping[str, Any]) -> PolicyVcp:
 
 
 def selector(data: Mapping[str, Any]) -> Selector:
-    """Label → values; `any`, not in a list, is whatever value."""
+    """Return label → values; `any`, not in a list, stands for any value."""
     return {
         label: frozenset() if value == ANY else frozenset([value] if isinstance(value, str) else value)
         for label, value in data.items()
@@ -40,7 +40,7 @@ def selector(data: Mapping[str, Any]) -> Selector:
 
 
 def errors(policy: Policy) -> Iterator[PolicyError]:
-    """What does not go together."""
+    """Yield errors about keys that contradict each other."""
     families = {name for name, vcp in policy.rules.vcps.items() if vcp.automatic}
     for name, vcp in policy.rules.vcps.items():
         here = ("vcps", name)

@@ -1,4 +1,4 @@
-"""Flowspec as it is on the wire, its order, and the nft text it becomes."""
+"""Flowspec rules in their wire format, their order, and the resulting nft text."""
 
 import struct
 from functools import cmp_to_key
@@ -72,7 +72,7 @@ def test_ranges_mean_what_they_meant(wanted: tuple[tuple[int, int], ...]) -> Non
     ],
 )
 def test_operators(operators: str, expected: tuple[tuple[int, int], ...]) -> None:
-    """RFC 8955, section 4.2.1.1."""
+    """Numeric operators: RFC 8955, section 4.2.1.1."""
     assert read(filter4(bytes.fromhex("03" + operators))).numbers(PROTOCOL) == expected
 
 
@@ -166,7 +166,7 @@ def test_nothing_to_filter_is_no_table(lans: list[Filtering]) -> None:
 
 @given(st.lists(specs, max_size=6), st.lists(specs, max_size=6))
 def test_what_stays_keeps_its_counters(before: list[Specification], after: list[Specification]) -> None:
-    """What is swept is what was and is not wanted any more; and no rule that stays refers to it."""
+    """The sweep removes the earlier objects that are no longer wanted; no remaining rule refers to them."""
     gone = objects([lan(*before)]) - objects([lan(*after)])
     text = sweep(gone)
     for one in ordered(after):

@@ -1,4 +1,4 @@
-"""Routes to gobgpd's messages and back."""
+"""Conversion of routes to gobgpd's messages and back."""
 
 from dataclasses import replace
 

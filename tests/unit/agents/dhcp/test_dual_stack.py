@@ -1,4 +1,4 @@
-"""One lease for both families: same client to the plan, ended by whoever uses it last."""
+"""One lease for both families: the plan sees one client, and the last family to use the lease ends it."""
 
 import pytest
 
@@ -9,7 +9,7 @@ PHONE, TABLET = "02:00:5e:00:00:01", "02:00:5e:00:00:02"
 
 
 class Plan:
-    """Grants everything for a minute, and remembers."""
+    """A plan that grants everything for a minute, and records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[LeaseRequest] = []

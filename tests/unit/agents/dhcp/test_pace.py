@@ -1,4 +1,4 @@
-"""The rate limit, with a clock of its own."""
+"""The rate limit, with a simulated clock."""
 
 from agents.dhcp.pace import Pace
 

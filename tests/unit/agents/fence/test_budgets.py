@@ -1,4 +1,4 @@
-"""The budgets as text. What they do is shown with real frames in tests/integration/test_agent_budgets.py."""
+"""The text of the budgets. tests/integration/test_agent_budgets.py shows their effect on real frames."""
 
 import re
 from typing import get_args
@@ -50,7 +50,7 @@ def test_what_is_dropped_is_told() -> None:
 
 
 def test_no_few_ports_fill_a_table() -> None:
-    """With all that each may have. IPv6 has two entries for one that it looks for."""
+    """Every port uses its whole budget. IPv6 has two entries for an address that it looks for."""
     for names in (("senders", "sources4", "sought4"), ("advertisers", "sources6", "sought6", "sought6")):
         most = sum(budget.most for name in names for budget in NEIGHBOURS if budget.name == name)
         assert most * 14 < NEIGHBOUR_TABLE

@@ -1,4 +1,4 @@
-"""Transactions out of netlink messages, and gaps out of transactions."""
+"""From netlink messages to transactions, and from transactions to gaps in the rules."""
 
 import struct
 
@@ -58,7 +58,7 @@ async def test_only_what_others_do_to_our_tables_is_foreign() -> None:
 
 
 class Watched:
-    """A watch by a clock that a test moves, and how often it has asked for the rules to be put in again."""
+    """A watch with a clock that the test moves, and the number of its requests to load the rules again."""
 
     def __init__(self) -> None:
         self.now, self.taken = 100.0, 0
@@ -68,7 +68,7 @@ class Watched:
         self.taken += 1
 
     async def flush(self, waits: float = 0.0) -> None:
-        """`waits`: seconds until the event loop comes to what it has heard."""
+        """Flush the rules; the event loop handles the notification `waits` seconds later."""
         self.watch._heard(list(Transactions().feed(FLUSH)))
         self.now += waits
         await self.watch._look()
@@ -97,7 +97,7 @@ async def test_a_gap_is_told_with_its_length_for_a_while() -> None:
 
 
 async def test_a_pass_under_way_closes_no_gap() -> None:
-    """It may have put its rules in before they were taken out; and so may one before a second flush."""
+    """The pass may have loaded its rules before the flush; the same holds for a pass before a second flush."""
     run = Watched()
     began = run.now
     run.now += 0.1

@@ -1,5 +1,5 @@
-"""The rules as text: deterministic, complete per fence, and strict about names. What they do is shown with real
-traffic in tests/integration/test_agent_fence.py."""
+"""The text of the rules: deterministic, complete per fence, and strict about names.
+tests/integration/test_agent_fence.py shows their effect on real traffic."""
 
 import re
 
@@ -116,7 +116,7 @@ def test_names_the_bad_mac() -> None:
 
 
 def test_strangers_do_not_reach_where_machines_arrive() -> None:
-    """Only what opens a connection is looked at: the ports are used by connections from here as well."""
+    """The rules look only at packets that open a connection, since connections from this host use the same ports."""
     arrivals = (range(5000, 5011), range(49152, 49216))
     text = ruleset(FENCES, Underlay("192.0.2.1", frozenset({("192.0.2.2", 4098)}), arrivals))
     opening = 'iifname != "lo" ip saddr != @vteps tcp flags & (syn | ack) == syn'
@@ -129,7 +129,8 @@ def test_strangers_do_not_reach_where_machines_arrive() -> None:
 
 
 def test_vxlan_is_taken_by_source_and_vni() -> None:
-    """At the own VTEP: of peers, each with the VNIs of its tunnels. At other addresses: none with a VNI of a tunnel."""
+    """At the own VTEP the rules accept each peer's VXLAN with the VNIs of its tunnels. At other addresses they accept
+    none with a VNI of a tunnel."""
     for vtep, peer, family, other in (
         ("192.0.2.1", "192.0.2.2", "ip", "ipv6"),
         ("2001:db8::1", "2001:db8::2", "ip6", "ipv4"),

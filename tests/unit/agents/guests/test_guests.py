@@ -1,4 +1,4 @@
-"""Guests are asked in turn, by drivers that can, and none whose machine is busy."""
+"""The agent asks guests in turn, if their drivers can ask, and leaves out guests whose machine is busy."""
 
 from collections.abc import Callable, Iterable
 from typing import cast
@@ -9,7 +9,7 @@ from agents.hypervisors.hypervisor import Hypervisor, HypervisorError
 
 
 class Driver:
-    """Guests answer as they are told to, or raise that; `meanwhile` happens while one is asked."""
+    """A driver whose guests give the answers in `says`, or raise them; `meanwhile` is called while a guest is asked."""
 
     def __init__(self) -> None:
         self.meanwhile: Callable[[], object] = lambda: None

@@ -1,4 +1,4 @@
-"""A guest that has answered and does not any more is told of, and no other."""
+"""The agent reports a guest that has answered before and no longer does, and no other guest."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which of others' chains and settings are found to drop."""
+"""Detection of foreign chains and settings that drop traffic."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Guests whose agents answer whatever somebody wants: a unix socket as QEMU's, and a stand-in for libvirt's door."""
+"""Guests whose agents answer as an attacker likes: a unix socket like QEMU's, and a stand-in for libvirt's door."""
 
 import asyncio
 import json
@@ -12,14 +12,14 @@ from agents.hypervisors.libvirt.guest_agent import DomainAgent
 from agents.hypervisors.qemu.guest_agent import GuestAgent
 
 UUID = "6f9619ff-8b86-5011-b42d-00c04fc964ff"
-_PIECE = 1 << 16  # bytes: what is on its way is not all in our own memory
+_PIECE = 1 << 16  # bytes: so that the whole answer is never in this process's memory
 PID = b'{"return": {"pid": 7}}\n'
 
 
 @dataclass
 class HostileSocket:
-    """Answers `guest-sync-delimited` (with `sync` in front, and not at all if `deaf`), then each request with the next
-    of `answers`; when there is no more it is silent, or hangs up."""
+    """A guest agent that answers `guest-sync-delimited` (with `sync` in front, and not at all if `deaf`), and then each
+    request with the next of `answers`; after the last answer it is silent or closes the connection."""
 
     answers: Sequence[bytes]
     sync: bytes = b""
@@ -57,7 +57,7 @@ class HostileSocket:
 
 
 class HostileDomain(Connection):
-    """A stand-in for libvirt's door, which hands over the guest's words as they are."""
+    """A stand-in for libvirt's door that passes on the guest's answers unchanged."""
 
     def __init__(self, answers: Sequence[bytes], delay: float = 0.0) -> None:
         super().__init__("stand-in")
@@ -71,14 +71,14 @@ class HostileDomain(Connection):
 
 
 async def asked_by_socket(guest: HostileSocket, folder: Path, seconds: float) -> str:
-    """What the driver `qemu` makes of it; every connection is closed when this returns."""
+    """Return the result of the driver `qemu` for this guest; every connection is closed when this returns."""
     async with by_socket(guest, folder) as agent:
         return await agent.run("true", seconds=seconds)
 
 
 @asynccontextmanager
 async def by_socket(guest: HostileSocket, folder: Path) -> AsyncIterator[GuestAgent]:
-    """As the driver `qemu` has it; every connection is closed after that."""
+    """Yield the guest agent as the driver `qemu` uses it; every connection is closed afterwards."""
     path = folder / "agent"
     path.unlink(missing_ok=True)
     async with await asyncio.start_unix_server(guest.meet, path):
@@ -86,16 +86,16 @@ async def by_socket(guest: HostileSocket, folder: Path) -> AsyncIterator[GuestAg
             yield GuestAgent("vm1", path)
         finally:
             async with asyncio.timeout(10):
-                await asyncio.sleep(0.005)  # a connection that was given up at once is still to be accepted
+                await asyncio.sleep(0.005)  # a connection that was closed at once has yet to be accepted
                 while guest.closed < guest.met:  # noqa: ASYNC110 - it is counted
                     await asyncio.sleep(0.001)
 
 
 async def asked_by_libvirt(answers: Sequence[bytes], seconds: float, delay: float = 0.0) -> str:
-    """What the driver `libvirt` makes of it."""
+    """Return the result of the driver `libvirt` for these answers."""
     return await by_libvirt(answers, delay).run("true", seconds=seconds)
 
 
 def by_libvirt(answers: Sequence[bytes], delay: float = 0.0) -> GuestAgent:
-    """As the driver `libvirt` has it."""
+    """Return the guest agent as the driver `libvirt` uses it."""
     return DomainAgent("vm1", UUID, HostileDomain(answers, delay))

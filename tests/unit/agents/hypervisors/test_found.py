@@ -1,4 +1,4 @@
-"""Drivers by their entry points: what cannot be loaded says why, and nothing else suffers."""
+"""Drivers by their entry points: a driver that cannot be loaded names the reason, and affects no other."""
 
 import tomllib
 from importlib.metadata import EntryPoint
@@ -23,7 +23,7 @@ def cannot(site: Site) -> SimulatedHypervisor:
 
 
 class Told(SimulatedHypervisor):
-    """Keeps what it was told of where it works."""
+    """A driver that keeps the paths it was given."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)

@@ -1,4 +1,4 @@
-"""JSON that a guest wrote, whatever it is."""
+"""JSON from a guest, of any content."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The driver in the author's guide keeps the rules, and the conformance tests find out where one does not."""
+"""The driver in the author's guide keeps the rules, and the conformance tests detect a driver that breaks one."""
 
 import os
 import re
@@ -19,7 +19,7 @@ BLOCK = re.compile(r'```python\n("""(\w+\.py)""".*?)```', re.DOTALL)
 
 
 def conformance(directory: Path, old: str = "", new: str = "") -> "subprocess.CompletedProcess[str]":
-    """The guide's own command, with one thing changed in its driver."""
+    """Run the guide's own command, with one change in its driver."""
     for text, name in BLOCK.findall((ROOT / "docs" / "contribute" / "drivers.md").read_text()):
         if old and name == "notebook.py":
             assert text.count(old) == 1, old
@@ -75,7 +75,8 @@ def test_a_bench_has_to_be_named() -> None:
 
 
 def test_each_of_our_drivers_has_a_bench() -> None:
-    """`make conformance DRIVER=…` knows all that weft brings; nightly it is run for those that the suite leaves out."""
+    """`make conformance DRIVER=…` knows all drivers that Weft ships; it runs nightly for those that the suite leaves
+    out."""
     assert set(OURS) == set(entry_points(group="weft.hypervisors").names)
     for bench in OURS.values():
         module, _, name = bench.partition(":")

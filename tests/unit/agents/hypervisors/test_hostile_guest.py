@@ -1,4 +1,4 @@
-"""Whatever a guest's agent answers, both drivers make a text of it or one kind of error, within bounds."""
+"""For any answer of a guest's agent, both drivers return a text or raise one kind of error, within bounds."""
 
 import asyncio
 import base64
@@ -112,7 +112,7 @@ async def test_what_is_left_of_other_talk_is_skipped(tmp_path: Path) -> None:
 
 
 async def test_a_line_without_end_takes_no_more_memory_than_an_answer_may(tmp_path: Path) -> None:
-    guest = HostileSocket([b"x" * (20 << 20)])  # made before anybody measures
+    guest = HostileSocket([b"x" * (20 << 20)])  # made before the measurement
     tracemalloc.start()
     try:
         with pytest.raises(HypervisorError, match=f"more than {LONGEST} bytes"):
@@ -124,7 +124,7 @@ async def test_a_line_without_end_takes_no_more_memory_than_an_answer_may(tmp_pa
 
 
 async def test_an_object_takes_no_more_memory_than_a_few_of_its_texts(tmp_path: Path) -> None:
-    """Empty objects take twenty times their text."""
+    """Empty objects need twenty times the memory of their text."""
     wide = b'{"return": [' + b"{}," * (LONGEST // 3 - 10) + b"{}]}\n"
     tracemalloc.start()
     try:
@@ -189,7 +189,7 @@ answers = st.one_of(
 
 @st.composite
 def talk(draw: st.DrawFn) -> list[bytes]:
-    """Some answers, each of which may be cut, doubled, or in front of half of another one."""
+    """Draw some answers, each of which may be cut, doubled, or followed by half of another one."""
     found = []
     for one in draw(st.lists(answers, max_size=4)):
         cut = draw(st.sampled_from([len(one), len(one), len(one) // 2]))

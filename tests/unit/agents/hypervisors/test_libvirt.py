@@ -80,7 +80,7 @@ def test_both_ends_differ_in_nothing_but_that_one_waits() -> None:
 
 @given(anything, anything)
 def test_whatever_is_said_is_only_said(cmdline: str, base: str) -> None:
-    """An operator's words end up where they belong, and nothing of them is taken for a device."""
+    """An operator's words stay in their own element, and no part of them becomes a device."""
     record = kept(options={"cmdline": cmdline})
     plain, found = described(kept()), described(record, files=Image(IMAGES / "kernel", None, base, None))
     told = found.findtext("os/cmdline")
@@ -175,7 +175,7 @@ def test_a_name_has_one_domain(tmp_path: Path) -> None:
 
 
 class Guests(Connection):
-    """In which nobody listens for the first `deaf` requests."""
+    """A connection to guests in which nobody listens for the first `deaf` requests."""
 
     def __init__(self, deaf: int, answers: list[dict[str, Any]]) -> None:
         super().__init__("test")
@@ -201,7 +201,7 @@ async def test_a_guest_in_which_nobody_ever_listens() -> None:
 
 
 async def test_a_guest_that_closes_its_end_while_it_is_asked_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """libvirt has no error of its own then, and its binding no more to say than which function failed."""
+    """libvirt reports no error then, and its binding names only the function that failed."""
 
     class Opened:
         def lookupByUUIDString(self, uuid: str) -> str:  # noqa: N802 - libvirt's
@@ -233,7 +233,7 @@ def test_a_binding_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_what_was_begun_is_ended_before_it_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or a domain would be there after somebody has looked for it in vain."""
+    """Otherwise a domain could appear after the driver has found none."""
     begun, go, done = threading.Event(), threading.Event(), threading.Event()
 
     class Slow:

@@ -1,4 +1,4 @@
-"""Both QEMU drivers give a machine the CPU that is recorded for it, or none."""
+"""Both QEMU drivers give a machine its recorded CPU, or the default if it has none."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class Session:
 
 
 class Vm:
-    """A machine whose QEMU is only told of."""
+    """A machine that records calls instead of running a QEMU."""
 
     def __init__(self, folder: Path) -> None:
         self.name, self.folder, self.monitor = "vm1", folder, self
@@ -91,7 +91,7 @@ async def test_the_recorded_cpu_is_given(
 
 
 async def test_what_the_host_lacks_of_it_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As QEMU would do: the guest would have another CPU than the one that was chosen."""
+    """QEMU would leave out the missing features, and the guest would have another CPU than the chosen one."""
     with pytest.raises(Refused, match="vm1 cannot have the CPU EPYC-Rome here: it lacks rdpid, xsaves"):
         await begin(tmp_path, monkeypatch, "EPYC-Rome", "rdpid", "xsaves")
     assert (await begin(tmp_path, monkeypatch, None, "avx512f")).removed == []

@@ -1,4 +1,4 @@
-"""A source connects to the cloudlet that the order names, whatever the destination's agent writes."""
+"""A source connects to the cloudlet that the order names, whatever address the destination's agent writes."""
 
 import ipaddress
 from collections.abc import AsyncIterator
@@ -69,7 +69,7 @@ WRONG: dict[str, tuple[list[str], str | None, str]] = {
 
 
 def target(memory: list[str], disk: str | None) -> Target:
-    """Also what the wire's own bounds would not let through."""
+    """Return a target without validation, so that it may break the bounds of the wire format."""
     return Target.model_construct(memory=memory, disk=disk)
 
 

@@ -1,4 +1,4 @@
-"""Where machines arrive, as the drivers' options say."""
+"""The ports at which machines arrive, as the drivers' options set them."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_what_is_no_range_is_refused_by_name(wrong: str) -> None:
 
 
 def test_all_that_anybody_could_wait_at() -> None:
-    """A driver needs no configuration; another's options may mean something else."""
+    """A driver without configuration uses the usual ports; another driver's `ports` option may have another meaning."""
     usual = range(49152, 49216)
     assert arrivals([]) == (usual,)
     mine = {"ports": "5000-5010"}

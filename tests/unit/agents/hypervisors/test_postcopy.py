@@ -1,4 +1,4 @@
-"""Post-copy's way back to a path that was cut, without a QEMU: when each end gives up what it is connected to."""
+"""Recovery of post-copy after a cut path, without a QEMU: the times at which each end gives up its connection."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -18,7 +18,7 @@ MOVE = Move(name="m1", role="outgoing", target=Target(memory=["tcp:192.0.2.1:491
 
 
 class Qemu:
-    """A machine, and both of its monitors: it says one state after the other, and notes what it is told."""
+    """A machine and both of its monitors: it reports the given states in turn, and records the commands."""
 
     def __init__(self, *states: str) -> None:
         self.name, self.told = "vm1", list[str]()

@@ -66,14 +66,14 @@ def test_only_a_source_has_moved_and_only_a_destination_waits(move: Move, run_st
 
 
 def followed(pause: float, bandwidth: float, dirty: float, working_set: int, seconds: float) -> Convergence:
-    """As QEMU does it: rounds, each of which sends what the one before it left. Looked at every 50 ms."""
+    """Simulate QEMU: each round sends the data that the round before left. The convergence is checked every 50 ms."""
     found, now, sent, number, left, again = Convergence(pause), 0.0, 0.0, 1, 32 * MIB + 2.0 * working_set, 0.0
     while now < seconds and not found.ready:
         found.add(Sample(now, number, int(left), int(sent)))
         step = min(0.05, left / bandwidth)
         now, sent, left = now + max(step, 0.001), sent + bandwidth * step, left - bandwidth * step
         again = min(again + dirty * max(step, 0.001), working_set)
-        if left < 1:  # a float's last crumbs would never go
+        if left < 1:  # a float would never reach 0
             number, left, again = number + 1, again, 0.0
     return found
 
@@ -81,7 +81,7 @@ def followed(pause: float, bandwidth: float, dirty: float, working_set: int, sec
 @settings(max_examples=30)
 @given(st.floats(0.05, 2), st.floats(4 * MIB, 1000 * MIB), st.floats(0, 0.6), st.integers(0, 128 * MIB))
 def test_what_the_link_outruns_converges(pause: float, bandwidth: float, share: float, working_set: int) -> None:
-    """And what is left then goes in the pause, or nearly: a look every 50 ms may miss the peak by that much."""
+    """The rest then fits into the pause, or nearly: a check every 50 ms may miss the best moment by that time."""
     assert followed(pause, bandwidth, share * bandwidth, working_set, 10_000).ready
 
 
@@ -153,11 +153,11 @@ def test_what_would_leave_from_an_address_that_is_taken_nowhere_is_not_sent() ->
         HypervisorError, match=r"leaves from 127\.0\.0\.1, .* 192\.0\.2\.1 alone: .* 'src 192\.0\.2\.1'"
     ):
         paths.leaves(place, "192.0.2.1")
-    paths.leaves(HostPort("255.255.255.255", 49152), "192.0.2.1")  # nowhere, which is for who connects to say
+    paths.leaves(HostPort("255.255.255.255", 49152), "192.0.2.1")  # no route: connecting fails later
 
 
 async def test_nothing_leaves_that_nobody_would_take_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said when a move begins; one that is under way is not looked at again."""
+    """The check happens when a move begins; a move under way is not checked again."""
     vm, here = Vm(tmp_path / MACHINE.name), Target(memory=["tcp:127.0.0.1:49152"])
     monkeypatch.setattr(vm, "runs", lambda: True)
     vm.save(kept(None))
@@ -266,7 +266,7 @@ async def test_new_qemus_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_images_that_machines_can_name(tmp_path: Path) -> None:
-    """Folders alone, and those with a name that a message may have."""
+    """Only folders count, with names that a message may contain."""
     assert names(tmp_path / "none") == []
     for name in ("b", "a-1", "Lab", "x" * 64, ".hidden", "new\n"):
         (tmp_path / name).mkdir()

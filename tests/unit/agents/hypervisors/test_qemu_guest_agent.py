@@ -1,4 +1,4 @@
-"""The guest agent's socket as a guest that boots makes it."""
+"""The guest agent's socket while a guest boots."""
 
 import asyncio
 import base64
@@ -12,7 +12,7 @@ from agents.hypervisors.qemu.guest_agent import GuestAgent
 
 
 async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """A guest in which every program prints `hello`."""
+    """Answer as a guest in which every program prints `hello`."""
     await reader.readuntil(b"\xff")
     asked = json.JSONDecoder().raw_decode((await reader.readuntil(b"}}")).decode())[0]
     writer.write(b"\xff" + json.dumps({"return": asked["arguments"]["id"]}).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""A monitor whose QEMU greets nobody any more."""
+"""A monitor whose QEMU sends no greeting any more."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ async def test_who_was_greeted_in_time_is_heard(tmp_path: Path, monkeypatch: pyt
     async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not deaf.is_set():
             writer.write(json.dumps(GREETING).encode() + b"\n")
-        while line := await reader.read(4096):  # each waits for its answer
+        while line := await reader.read(4096):  # each client waits for its answer
             said = json.loads(line)
             heard.append(said.get("execute") or said["exec-oob"])
             writer.write(json.dumps({"return": {}} | ({"id": said["id"]} if "id" in said else {})).encode() + b"\n")

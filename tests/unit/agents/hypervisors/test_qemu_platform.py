@@ -1,4 +1,4 @@
-"""What a machine of the qemu driver finds here: files by their digests, and the CPU as QEMU is asked for it."""
+"""The platform of the qemu driver's machines: files by their digests, and the CPU as QEMU reports it."""
 
 import hashlib
 import os
@@ -30,7 +30,8 @@ MACHINE = Machine(
 
 
 async def test_a_file_is_read_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where size and time of writing stay the same, as with an image that was copied over with its times."""
+    """This holds even if size and modification time stay the same, as with an image that was copied together with its
+    times."""
     path, read = tmp_path / "disk.qcow2", list[Any]()
     path.write_bytes(b"one" * 1000)
     whole = hashlib.file_digest
@@ -73,7 +74,7 @@ def test_the_cpu_as_qemu_is_asked_for_it() -> None:
 
 
 class Answers:
-    """A session with a QEMU that has a CPU."""
+    """A session with a QEMU that has one CPU."""
 
     def __init__(self, expanded: dict[str, Any] | None) -> None:
         self._expanded = expanded
@@ -101,7 +102,7 @@ async def test_what_the_host_does_not_have_no_guest_sees() -> None:
 
 
 class Models:
-    """A session with a QEMU that has these models: the features of each, and those that are missing."""
+    """A session with a QEMU that has these models, each with its features and those that are missing."""
 
     def __init__(self, told: list[dict[str, Any]], has: dict[str, list[str]]) -> None:
         self._told, self._has = told, has
@@ -117,7 +118,7 @@ class Models:
 
 
 async def test_the_models_that_guests_can_be_given() -> None:
-    """By names without a version. A feature that the default takes away from guests is missing here."""
+    """The names are those without a version. A feature that the default removes from guests counts as missing."""
     safe = {"alias-of": "x-v1", "migration-safe": True, "deprecated": False}
     told = [
         {"name": "Old", **safe, "unavailable-features": []},
@@ -137,7 +138,7 @@ async def test_the_models_that_guests_can_be_given() -> None:
 
 
 async def test_nothing_leaves_for_another_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is refused before the first byte, and the machine belongs to no move then."""
+    """The move is refused before the first byte, and the machine then belongs to no move."""
     vm, site = Vm(tmp_path / "vm1"), Site("c1", tmp_path, tmp_path, "127.0.0.1")
     monkeypatch.setattr(vm, "runs", lambda: True)
     here = Platform(

@@ -1,4 +1,4 @@
-"""Machines of which one's QEMU answers nobody."""
+"""Several machines, one of whose QEMUs does not respond."""
 
 import asyncio
 import json
@@ -35,8 +35,8 @@ LAN = Attachment("lan1", 1400)
 
 @dataclass
 class Program:
-    """As much of a QEMU as its monitor. `deaf`: it accepts nobody, as one that was stopped. `last`: the command that it
-    answers no more, as it ends (`ends`) or hangs."""
+    """The monitor of a QEMU. `deaf`: it does not answer, like a stopped process. `last`: the command after which it
+    answers no more, because it ends (`ends`) or hangs."""
 
     deaf: bool = False
     slow: float = 0.0
@@ -49,7 +49,7 @@ class Program:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if task := asyncio.current_task():
             self.guests.add(task)
-        with suppress(ConnectionError):  # who asked may have gone with the answer unread
+        with suppress(ConnectionError):  # the client may have closed without reading the answer
             await self.answer(reader, writer)
         writer.close()
         with suppress(OSError):
@@ -58,7 +58,7 @@ class Program:
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if not self.deaf:
             writer.write(json.dumps(GREETING).encode() + b"\n")
-        while line := await reader.read(4096):  # each waits for its answer
+        while line := await reader.read(4096):  # each client waits for its answer
             said = json.loads(line)
             if said["execute"] == self.last:
                 self.runs, self.deaf = self.runs and not self.ends, True
@@ -71,7 +71,7 @@ class Program:
 
 
 class Fake(Vm):
-    """With a program instead of a process."""
+    """A VM with a `Program` instead of a process."""
 
     program: Program
 
@@ -84,7 +84,7 @@ class Fake(Vm):
 
 @dataclass
 class Bed:
-    """One cloudlet's driver and, by name, what runs there."""
+    """One cloudlet's driver and its machines' programs, by name."""
 
     driver: Qemu
     programs: dict[str, Program]
@@ -93,7 +93,7 @@ class Bed:
         return {name: (state.condition, state.detail) for name, state in (await self.driver.machines()).items()}
 
     def keep(self, name: str, move: Move) -> None:
-        """The machine is in that move."""
+        """Record that the machine is in that move."""
         vm = self.driver._vm(name)
         kept = vm.known()
         kept.move = move
@@ -223,7 +223,7 @@ HERE: dict[str, object] = {"query-status": {"status": "paused"}, "query-migrate"
 
 @pytest.mark.parametrize(("ends", "condition"), [(True, "stopped"), (False, "unresponsive")])
 async def test_a_qemu_that_was_told_to_run_and_ends_or_hangs_has_run(bed: Bed, ends: bool, condition: str) -> None:
-    """Nobody can say how far it came, so the source's older state does not run again."""
+    """Nobody knows how far the machine came, so the source's older state must not run again."""
     bed.keep("vm1", Move(name="m1", role="incoming"))
     program = bed.programs["vm1"]
     program.answers, program.last, program.ends = HERE, "cont", ends

@@ -1,4 +1,5 @@
-"""The simulated driver's own: faults at a point, time, two directories. The interface's rules are tests/conformance."""
+"""Behaviour that only the simulated driver has: faults at a point, time, two directories. tests/conformance checks the
+rules of the interface."""
 
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def hypervisor(directory: Path, **options: str) -> SimulatedHypervisor:
 
 
 async def copied(here: SimulatedHypervisor, there: SimulatedHypervisor, tuning: Tuning | None = None) -> list[Figures]:
-    """Everything but the switchover."""
+    """Do all steps of a move before the switchover; return the figures."""
     await here.start(VM, LAN, "a")
     tuning = tuning or Tuning()
     target = await there.prepare(VM, LAN, "a", "m1", tuning)

@@ -1,5 +1,5 @@
-"""Somebody stands between an agent and its controller when it enrols over HTTP. The token names the root, so that no
-other authority gets in: charon would trust whatever that one signs."""
+"""An attacker between an agent and its controller while the agent enrols over HTTP. The token names the root, so that
+no other authority is accepted: charon would trust every certificate that such an authority signs."""
 
 import json
 from datetime import timedelta
@@ -21,7 +21,8 @@ from tests.unit.controller.test_identity import authority
 
 
 class Between:
-    """Answers for the controller: says that `shown` is to be trusted, and issues certificates of `issuing`."""
+    """The attacker: answers for the controller, names `shown` as the trusted authority, and issues certificates of
+    `issuing`."""
 
     def __init__(self, shown: BuiltIn, issuing: BuiltIn) -> None:
         self.shown, self.issuing, self.tokens = shown, issuing, list[str]()
@@ -51,7 +52,7 @@ def held(path: Path) -> set[str]:
 
 
 def believed(path: Path) -> str:
-    """Whom charon is told to trust."""
+    """Return the authorities that charon is told to trust."""
     return b"".join(credentials.read(path / "state/identity").authorities).decode()
 
 
@@ -80,7 +81,7 @@ async def test_who_shows_the_right_root_and_issues_by_another_is_found_out(tmp_p
 
 
 async def test_without_a_root_in_the_token_it_would_be_charons(tmp_path: Path) -> None:
-    """What the token's root is for."""
+    """This attack is the reason for the root in the token."""
     foreign = BuiltIn.read(authority(tmp_path, "foreign"))
     await enrol(tmp_path, Between(foreign, foreign), "secret")
     assert x509.roots(believed(tmp_path)) == {foreign.fingerprint}

@@ -1,4 +1,4 @@
-"""The agent's key and certificate: what is kept, and what is not."""
+"""The agent's key and certificate: which files are kept, and which are not."""
 
 import asyncio
 import base64
@@ -24,7 +24,7 @@ from tests.unit.controller.test_identity import authority, running
 
 
 def made(path: Path, cloudlet: str, key: str) -> Certified:
-    """What an authority would issue."""
+    """Return the certificate that an authority would issue."""
     issuing = BuiltIn.read(path)
     issued = asyncio.run(issuing.issue(x509.request(key, cloudlet), cloudlet, "192.0.2.1", timedelta(days=1)))
     return Certified(certificate=issued.certificate, chain=issuing.chain)
@@ -56,7 +56,7 @@ def test_what_is_not_ours_is_not_kept(tmp_path: Path) -> None:
 
 
 def flipped(text: str, label: str) -> Iterator[str]:
-    """PEM, with one bit after the other changed."""
+    """Yield the PEM text with a different single bit changed each time."""
     der = base64.b64decode("".join(text.splitlines()[1:-1]))
     for bit in range(len(der) * 8):
         changed = bytearray(der)

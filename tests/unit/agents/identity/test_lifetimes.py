@@ -1,4 +1,4 @@
-"""When a certificate is renewed, over any lifetime and at any moment."""
+"""The time at which a certificate is renewed, for any lifetime and at any moment."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Who has to prove its name again, and who loses the tunnel."""
+"""Which peers must authenticate again, and which lose the tunnel."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +17,12 @@ def doubted(leads: bool = True) -> Reauthentication:
 
 
 def due(doubts: Reauthentication, seconds: float, up: bool = True, proving: bool = False) -> list[tuple[str, Act]]:
-    """So many seconds after the news."""
+    """Return the acts that are due, `seconds` after the news."""
     return list(doubts.due(NEWS + seconds, [C2] * up, [C2] * proving))
 
 
 def watched(doubts: Reauthentication, begin: float, end: float) -> list[tuple[float, Act]]:
-    """What is to be done from `begin` to `end`, in seconds after the news, looked at every second; and when."""
+    """Check every second from `begin` to `end`, in seconds after the news; return the acts and their times."""
     return [(begin + n, act) for n in range(int(end - begin)) for _, act in due(doubts, begin + n)]
 
 
@@ -42,7 +42,7 @@ def test_nobody_is_asked_twice() -> None:
 
 
 def test_nobody_is_asked_while_a_proof_of_before_is_there() -> None:
-    """charon would take it for the one that it is asked for."""
+    """charon would take the earlier SA for the requested one."""
     doubts = doubted()
     assert due(doubts, LEAD, proving=True) == [] and due(doubts, LEAD + 1) == ASK
 
@@ -72,7 +72,8 @@ def test_who_was_not_let_in_yet_is_in_no_doubt() -> None:
 
 @given(st.floats(0, 20), st.booleans())
 def test_a_tunnel_ends_if_and_only_if_it_was_not_proved_since(after: float, leads: bool) -> None:
-    """`after` the news it was proved; too early in the first second, as that may have begun before."""
+    """The peer authenticates `after` seconds after the news. In the first second that does not count, as it may have
+    begun before the news."""
     doubts, ended = doubted(leads), False
     for tenth in range(120):
         if tenth == int(after * 10) + 1:
@@ -120,14 +121,14 @@ def test_whose_proof_is_not_known_is_asked_within_minutes(chance: float) -> None
 
 
 def test_a_tunnel_that_is_proved_before_it_is_seen_is_not_asked() -> None:
-    """News of it come ahead of the look at what there is."""
+    """The notification of the authentication comes before the first look at the tunnels."""
     doubts = Reauthentication(lambda: 0.0)
     doubts.proved(C2, True, NEWS)
     assert due(doubts, 0.1, up=False) == [] and watched(doubts, 1, SPREAD) == []
 
 
 def test_what_becomes_due_between_two_looks_is_not_late_by_more() -> None:
-    """While nobody is in doubt looks are further apart."""
+    """Looks are further apart while no peer has to authenticate."""
     doubts = Reauthentication(lambda: 0.5)
     doubts.proved(C2, True, NEWS)
     due(doubts, EVERY - 4)

@@ -1,4 +1,4 @@
-"""On or off, and what people are told of a tunnel that is missing."""
+"""Whether protection is on or off, and the messages about a missing tunnel."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ PEERS = ["192.0.2.2", "192.0.2.3"]
 
 
 def changed() -> None:
-    """Nobody waits for it."""
+    """A callback without effect."""
 
 
 async def test_off_it_changes_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What follows from a desired state: peers, connections, octets, and the texts for nft and charon."""
+"""The consequences of a desired state: peers, connections, octets, and the texts for nft and charon."""
 
 from itertools import combinations
 from pathlib import Path
@@ -149,7 +149,8 @@ FLUSHED = {"chain": ("output", "input"), "set": ("protected", "peers")}
 
 
 def test_tcp_in_the_clear_is_dropped_between_those_who_share_a_pool_both_ways() -> None:
-    """And for longer than a connection lasts that hears nothing with those who did: so nothing else is flushed."""
+    """The rules also cover former peers, for longer than a TCP connection survives without an answer: so the agent
+    needs to flush nothing else."""
     rules = [line.strip() for line in guard(peers=["192.0.2.2"]).splitlines() if "l4proto tcp" in line]
     assert rules[0] == "meta l4proto tcp ip daddr @peers update @lately { ip daddr }", "also what goes encrypted"
     for way, (interface, missing) in {"daddr": ("oif", "rt"), "saddr": ("iif", "meta")}.items():

@@ -1,4 +1,4 @@
-"""The reconciler where there is no charon."""
+"""The reconciler without a charon."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the controller is told of tunnels: totals, reasons, ages, what the guard has dropped."""
+"""The agent's report on tunnels: totals, reasons, ages, packets that the guard has dropped."""
 
 import json
 from itertools import accumulate, pairwise
@@ -94,7 +94,7 @@ def test_what_the_guard_has_dropped() -> None:
         {"counter": {"name": "out", "packets": 7, "bytes": 700}}, {"counter": {"name": "in", "packets": 3}},
         {"set": {"name": "meant_for", "elem": [{"elem": {"val": "192.0.2.2", "counter": {"packets": 5, "bytes": 1}}}]}},
         {"set": {"name": "came_from"}}]""")
-    said.append({"set": {"name": "protected", "elem": ["192.0.2.8"]}})  # counts nothing
+    said.append({"set": {"name": "protected", "elem": ["192.0.2.8"]}})  # a set without counters
     assert parse(said) == Drops(3, 7, {}, {"192.0.2.2": 5}) and parse([]) == Drops()
 
 

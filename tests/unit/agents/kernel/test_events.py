@@ -1,4 +1,4 @@
-"""Which kernel notifications matter."""
+"""The kernel notifications that matter."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Which flood entries a tunnel has, by several dumps that each may lack some."""
+"""The flood entries of a tunnel, from several dumps, each of which may lack some."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from agents.kernel.snapshot import Flood
 
 FEW, MANY = 10, 1000
 ALL = AGAIN + 1
-"""Dumps, where something is in doubt."""
+"""The number of dumps if one is in doubt."""
 
 
 class Tunnel:
-    """The tunnel with the interface index 7 as a kernel shows it: some of its VTEPs, by number, at each dump."""
+    """The tunnel with the interface index 7 as a kernel shows it: each dump has some of its VTEPs, by number."""
 
     def __init__(self, size: int, first: int | None, dumps: Sequence[set[int]]) -> None:
         self.size, self.first, self.dumps = size, first, list(dumps)

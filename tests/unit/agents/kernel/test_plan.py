@@ -1,4 +1,4 @@
-"""Plans against a naive model of the kernel: they lead to what is desired, in the right order, and then stop."""
+"""Plans against a naive model of the kernel: they reach the desired state, in the right order, and then stop."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ def pseudowire(index: int, site: int) -> Pseudowire:
 
 @st.composite
 def states(draw: st.DrawFn) -> tuple[Desired, dict[int, frozenset[Pseudowire]]]:
-    """A desired state of up to three endpoints, and pseudowires to some of the remotes."""
+    """Draw a desired state of up to three endpoints, and pseudowires to some of the remotes."""
     endpoints, wires = [], {}
     for index in sorted(draw(st.sets(st.integers(1, 3)))):
         flavour = draw(st.sampled_from(Flavour))
@@ -73,8 +73,8 @@ def states(draw: st.DrawFn) -> tuple[Desired, dict[int, frozenset[Pseudowire]]]:
 def test_a_plan_leads_there_and_ends(
     one: tuple[Desired, dict[int, frozenset[Pseudowire]]], two: tuple[Desired, dict[int, frozenset[Pseudowire]]]
 ) -> None:
-    """From nothing to one state, to another, to nothing: each plan, done, leaves nothing to do, and in the end the
-    kernel is as before."""
+    """From an empty kernel to one state, to another, and back: after each plan nothing is left to do, and in the end
+    the kernel is as before."""
     kernel = EMPTY
     for state in (one, two, (desired(), {})):
         kernel = after(kernel, plan(*state, kernel).operations)
@@ -92,7 +92,7 @@ def test_a_plan_leads_there_and_ends(
 def test_order(
     one: tuple[Desired, dict[int, frozenset[Pseudowire]]], two: tuple[Desired, dict[int, frozenset[Pseudowire]]]
 ) -> None:
-    """Routes go before tunnels go; tunnels come before routes come."""
+    """Routes are deleted before tunnels, and tunnels are added before routes."""
     operations = plan(*two, after(EMPTY, plan(*one, EMPTY).operations)).operations
     order = [DeleteRoute, DeleteLinks, AddVxlan, AddRoute]
     places = [order.index(type(o)) for o in operations if type(o) in order]
@@ -121,7 +121,8 @@ def test_a_vpls_lan_in_full() -> None:
 
 
 def test_a_lan_with_ipv6_in_full() -> None:
-    """Its own IPv6 prefix needs no remote to have one, and a remote's is no use where the LAN has none."""
+    """The LAN's own IPv6 prefix does not depend on the remotes; a remote's IPv6 prefix is not used if the LAN has
+    none."""
     remotes = [remote(endpoint(2, **dual(2))), remote(endpoint(3))]
     wires = {1: frozenset({pseudowire(1, 2), pseudowire(1, 3)})}
     kernel = after(EMPTY, plan(desired(endpoint(1, remotes=remotes, **dual(1))), wires, EMPTY).operations)
@@ -188,7 +189,8 @@ def test_neighbour_tables_are_enlarged_where_they_can_be_and_never_made_smaller(
 
 
 def test_evpn_routes_follow_the_flood_entries() -> None:
-    """FRR decides which tunnels there are; a route comes and goes with its entry, and the entries are left alone."""
+    """FRR decides which tunnels exist; a route comes and goes with its flood entry, and the plan leaves the entries
+    alone."""
     want = desired(endpoint(1, flavour=Flavour.EVPN, remotes=[remote(endpoint(2, flavour=Flavour.EVPN))]))
     kernel = after(EMPTY, plan(want, {}, EMPTY).operations)
     assert kernel.vxlans["vx1"] == replace(evpn.device(want.endpoints[0]), flood=frozenset())

@@ -17,12 +17,12 @@ indexes = st.integers(1, 255)
 
 
 def rewritten(routes: frozenset[Announcement], target: str) -> frozenset[Announcement]:
-    """What the route server makes of them for a recipient."""
+    """Return the routes as the route server sends them to a recipient."""
     return frozenset(replace(r, rts=frozenset({target})) for r in routes)
 
 
 def exchange(members: list[Endpoint]) -> dict[str, list[Announcement]]:
-    """Each member's table after announcements have stopped changing."""
+    """Return each member's table after announcements have stopped changing."""
     tables: dict[str, list[Announcement]] = {m.name: [] for m in members}
     while True:
         said = {m.name: announcements(m, tables[m.name]) for m in members}
@@ -52,7 +52,7 @@ def test_a_block_gives_the_receive_label(index: int, ve_id: int) -> None:
 
 @given(st.lists(st.tuples(ve_ids, indexes), min_size=2, max_size=6, unique_by=lambda pair: pair[0]))
 def test_both_ends_agree_on_labels(sites: list[tuple[int, int]]) -> None:
-    """Whatever the VE IDs, every pair gets a pseudowire, and one end sends on the label the other receives on."""
+    """For any VE IDs, every pair gets a pseudowire, and one end sends on the label on which the other receives."""
     bare = [endpoint(ve, index) for ve, index in sites]
     members = [m.model_copy(update={"remotes": [remote(o) for o in bare if o is not m]}) for m in bare]
     tables = exchange(members)
@@ -66,7 +66,7 @@ def test_both_ends_agree_on_labels(sites: list[tuple[int, int]]) -> None:
 
 
 def test_a_block_grows_for_a_learned_ve_and_stays() -> None:
-    """RFC 4761 section 3.2.2: a VE that no block covers gets a further one; a leave does not take it back."""
+    """RFC 4761 section 3.2.2: a VE outside of all blocks gets a further block; when it leaves, the block stays."""
     own = endpoint(1)
     far = rewritten(announcements(endpoint(70), []), own.rt)
     assert {a.block.offset for a in announcements(own, [])} == {1}
@@ -122,7 +122,7 @@ class TestOnlyWhatBothAllow:
 
 
 class TestHeld:
-    """While the PE's table is not complete, what the kernel has and the desired state lists stays."""
+    """While the PE's table is incomplete, devices stay that the kernel has and the desired state lists."""
 
     own = endpoint(1, remotes=[remote(endpoint(2))])
     device = vpls.device(own, Pseudowire(2, 4098, 8193, vtep(2)))

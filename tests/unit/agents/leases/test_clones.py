@@ -1,4 +1,4 @@
-"""Machines that were copied with their client id are told of, and those that have changed a card are not."""
+"""The agent reports machines that were copied with their client id, and no machines whose network card was replaced."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Offers are no promises: clients that only ask keep nobody from an address."""
+"""Offers are no promises: clients that only ask take no address from others."""
 
 from agents.leases.book import Book
 from agents.leases.room import OFFERED

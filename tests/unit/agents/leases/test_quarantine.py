@@ -1,4 +1,4 @@
-"""An address that a client finds in use by somebody else is nobody's for a time."""
+"""An address that a client finds in use by another host is not given out for a time."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ PHONE, MACHINE = client(1), client(2)
 
 
 class Disk:
-    """A book, and what is kept of it."""
+    """A book, and the records of it that are kept."""
 
     def __init__(self) -> None:
         self.now, self.records = 1000.0, dict[tuple[str, str], Any]()

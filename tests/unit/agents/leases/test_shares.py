@@ -1,4 +1,4 @@
-"""One port's clients do not use up a LAN's pairs before those of other ports have any."""
+"""The clients of one port do not use up a LAN's pairs before those of other ports have any."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NOISY, QUIET = "port1", "port2"
 
 
 def port(mac: str) -> str | None:
-    """MACs that begin with 02:01 are at the noisy port, with 02:02 at the quiet one, others are not known."""
+    """Return the port of a MAC: the noisy one for 02:01, the quiet one for 02:02, None for others."""
     return {"02:01": NOISY, "02:02": QUIET}.get(mac[:5])
 
 
@@ -28,7 +28,7 @@ def book(ports: int = 2) -> Book:
 
 
 def leased(of: Book, clients: int, at: str = "01", now: float = 0.0) -> int:
-    """How many of so many new clients get a lease."""
+    """Return how many of this number of new clients get a lease."""
     return sum(of.grant(client(n, at), None, None, False, now) is not None for n in range(clients))
 
 

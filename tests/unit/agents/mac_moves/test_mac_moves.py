@@ -1,4 +1,4 @@
-"""From what the kernel says to findings about a LAN."""
+"""From the kernel's messages to findings about a LAN."""
 
 import struct
 
@@ -16,7 +16,7 @@ NAMES = {1: "lan1", 2: "md1-0", 3: "pw1.2", 4: "pw1.3", 5: "lan7", 6: "vx1"}
 
 
 def message(mac: str = MAC, kind: int = 28, family: int = 7, state: int = 2, **attributes: bytes) -> bytes:
-    """As the kernel's, on a machine with this one's order of octets."""
+    """Return a message as the kernel sends it, in this machine's byte order."""
     numbers = {"dst": 1, "master": 9}
     parts = [(2, bytes.fromhex(mac.replace(":", ""))), *((numbers[key], value) for key, value in attributes.items())]
     body = struct.pack("=BxxxiHBB", family, 2, state, 0, 0)
@@ -54,7 +54,7 @@ def test_whatever_comes_raises_nothing(datagram: bytes) -> None:
 
 
 class Moves:
-    """A cloudlet's, with a clock of its own."""
+    """The MAC moves of a cloudlet, with a simulated clock."""
 
     def __init__(self, flavour: Flavour = Flavour.VPLS) -> None:
         self.now, self.changed = 0.0, 0

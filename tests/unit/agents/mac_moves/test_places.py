@@ -1,4 +1,4 @@
-"""Which MACs are at two places of a LAN."""
+"""The MACs that are at two places of a LAN."""
 
 import pytest
 
@@ -9,7 +9,7 @@ HERE, THERE, ELSEWHERE = MacPlace("md1"), MacPlace("c2-lan", tunnel=True), MacPl
 
 
 def flap(places: Places, *between: MacPlace, moves: int = 5, every: float = 1.0, mac: str = MAC) -> list[bool]:
-    """What each move comes to, from the first on."""
+    """Return the verdict on each move, from the first on."""
     return [places.note(mac, between[i % len(between)], i * every) for i in range(moves + 1)][1:]
 
 

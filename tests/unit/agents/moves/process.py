@@ -1,5 +1,5 @@
 """`python -m tests.unit.agents.moves.process CLOUDLET DIRECTORY ORDER`: one agent's part in moves as a process, which
-can be killed. It carries out one order, and is answered whatever it says."""
+can be killed. It carries out one order; the simulated controller accepts all its reports."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from tests.unit.agents.moves.region import Cloudlet
 
 
 async def main() -> None:
-    """Works until it is killed."""
+    """Carry out the order until killed."""
     name, directory, order = sys.argv[1:]
     cloudlet = Cloudlet(name, Path(directory))
     cloudlet.start()

@@ -1,4 +1,4 @@
-"""A driver that does nothing but remember what it was asked for, in its order."""
+"""A driver that only records its calls, in their order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -8,7 +8,7 @@ from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.moves import Figures, Target, Tuning
 
 asked: list[tuple[str, str]] = []
-"""Calls and the moves, or machines where a call has no move, that they were for."""
+"""The calls, each with its move, or with its machine if the call has no move."""
 
 fails: set[str] = set()
 """Calls that fail."""
@@ -18,7 +18,7 @@ hangs: set[str] = set()
 
 
 class Recorder:
-    """All that could be asked of a hypervisor."""
+    """A hypervisor with every optional call."""
 
     async def _call(self, call: str, what: str) -> None:
         asked.append((call, what))
@@ -85,5 +85,5 @@ class Recorder:
 
 
 def driver(site: Site) -> Recorder:
-    """The entry point."""
+    """Return a Recorder; the entry point."""
     return Recorder()

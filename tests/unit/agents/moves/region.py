@@ -41,11 +41,11 @@ WAY: tuple[tuple[str, Act], ...] = (
     ("c2", "leave"),
     ("c1", "discard"),
 )
-"""Who does what, in the order of a move."""
+"""The cloudlet and the act of each step of a move, in order."""
 
 
 def desired(cloudlet: str) -> Desired:
-    """What a cloudlet with one LAN is told to be."""
+    """Return the desired state of a cloudlet with one LAN."""
     endpoint = Endpoint(
         name=f"{cloudlet}-lan",
         index=1,
@@ -76,9 +76,9 @@ def desired(cloudlet: str) -> Desired:
 
 
 class Ear:
-    """A controller that hears one cloudlet. `away`: it does not; `gone`: numbers of orders that are not there. `listed`
-    are the machines of every report that says which there are, `machines` those of the last, and `unlisted` the drivers
-    of which that says nothing."""
+    """A controller that receives one cloudlet's reports. `away`: it does not answer; `gone`: the numbers of orders that
+    no longer exist. `listed` has the machines of every report that lists them, `machines` those of the last one, and
+    `unlisted` the drivers whose machines that report does not list."""
 
     def __init__(self) -> None:
         self.away = False
@@ -90,7 +90,7 @@ class Ear:
         self._news = asyncio.Event()
 
     async def moves(self, report: MoveReport) -> None:
-        """As the real one answers."""
+        """Answer a report as the real controller does."""
         await asyncio.sleep(0)
         if self.away:
             raise ControllerAway("cut off")
@@ -104,7 +104,7 @@ class Ear:
         self._news.set()
 
     async def until(self, heard: Callable[[Progress], bool]) -> Progress:
-        """The first such word that there is, or will be."""
+        """Return the first matching progress, past or future."""
         async with asyncio.timeout(20):
             while True:
                 for progress in self.heard:
@@ -113,17 +113,17 @@ class Ear:
                 await self.news()
 
     async def news(self) -> None:
-        """Waits for the next report."""
+        """Wait until the next report."""
         self._news.clear()
         await self._news.wait()
 
     async def ended(self, number: int) -> Progress:
-        """How that order ended."""
+        """Return the final progress of that order."""
         return await self.until(lambda p: p.number == number and p.state != "running")
 
 
 class Cloudlet:
-    """One agent's part in moves. `start` is also a restart: what was is on the disk."""
+    """One agent's part in moves. `start` also restarts it: the state on the disk stays."""
 
     def __init__(self, name: str, directory: Path) -> None:
         self.name, self.directory = name, directory
@@ -142,7 +142,7 @@ class Cloudlet:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins, or begins again."""
+        """Start the agent, or start it again."""
         settings = {"simulated": HypervisorSettings(options=self.options)}
         drivers = Drivers(self.name, self.directory / "hypervisors", settings, self.points)
         self.moves = Moves(
@@ -152,54 +152,54 @@ class Cloudlet:
         self._task = asyncio.create_task(self.moves.run())
 
     async def meet(self, endpoint: str, client: Client) -> None:
-        """As the agent's leases."""
+        """Record the call for the agent's leases; fail from the second call on."""
         self.met.append((endpoint, client))
         if len(self.met) > 1:
             raise NoAnswer("its journal is gone")
 
     async def release(self, release: LeaseRelease) -> None:
-        """As the agent's leases."""
+        """Record the call for the agent's leases; fail from the second call on."""
         self.released.append(release)
         if len(self.released) > 1:
             raise NoAnswer("its journal is gone")
 
     async def admit(self, order: Order) -> None:
-        """As what guards sources."""
+        """Record the call for the guard of sources; fail if it is shut."""
         if self.shut:
             raise HypervisorError("the door is shut")
         self.door.append(("admit", order.act))
 
     async def dismiss(self, order: Order) -> None:
-        """As what guards sources."""
+        """Record the call for the guard of sources."""
         self.door.append(("dismiss", order.act))
 
     async def forget(self, bridge: str, addresses: tuple[str, ...]) -> None:
-        """As the kernel."""
+        """Record the call for the kernel."""
         self.forgotten.append((bridge, addresses))
 
     async def stop(self) -> None:
-        """Ends the agent; machines run on."""
+        """End the agent; machines continue to run."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     def order(self, *orders: Order) -> None:
-        """The whole document."""
+        """Give the agent a whole document of orders."""
         assert self.moves is not None
         self.moves.intend(Orders(cloudlet=self.name, orders=list(orders)))
 
     async def idle(self) -> None:
-        """Waits until nothing is being carried out."""
+        """Wait until no order is being carried out."""
         assert self.moves is not None
         await asyncio.wait({work.task for work in self.moves._works.values()})
 
     def condition(self) -> str:
-        """What the machine's file says."""
+        """Return the condition in the machine's file."""
         record = Machines(self.state).read("vm1")
         return record.condition if record is not None else "gone"
 
     async def struck(self) -> None:
-        """Waits until the faults that were set have happened."""
+        """Wait until all set faults have occurred."""
         async with asyncio.timeout(20):
             while True:
                 if (self.state / "faults.json").read_text() == "{}":
@@ -207,7 +207,7 @@ class Cloudlet:
                 await asyncio.sleep(0.01)
 
     async def becomes(self, condition: str) -> None:
-        """Waits for it."""
+        """Wait until the machine has that condition."""
         async with asyncio.timeout(20):
             while True:
                 if self.condition() == condition:
@@ -224,11 +224,11 @@ class Region:
         self.target: Target | None = None
 
     def cloudlet(self, name: str) -> Cloudlet:
-        """By name."""
+        """Return a cloudlet by name."""
         return self.c1 if name == "c1" else self.c2
 
     def make(self, name: str, act: Act, **changes: Any) -> Order:
-        """The next order."""
+        """Return the next order."""
         self.number += 1
         order = Order(
             move="m1",
@@ -243,7 +243,7 @@ class Region:
         return order.model_copy(update=changes)
 
     async def carry(self, name: str, act: Act, **changes: Any) -> Progress:
-        """Orders it and waits for its end."""
+        """Give an order and wait until it has ended."""
         order = self.make(name, act, **changes)
         self.cloudlet(name).order(order)
         ended = await self.cloudlet(name).ear.ended(order.number)
@@ -252,7 +252,7 @@ class Region:
         return ended
 
     async def until(self, act: Act) -> None:
-        """The way up to an act, without it."""
+        """Do all steps of a move before an act."""
         assert (await self.carry("c1", "start", move="m0")).state == "done"
         for name, one in WAY:
             if one == act:
@@ -263,7 +263,7 @@ class Region:
 
 @asynccontextmanager
 async def region(directory: Path) -> AsyncIterator[Region]:
-    """Both agents run."""
+    """Yield a region in which both agents run."""
     made = Region(directory)
     made.c1.start()
     made.c2.start()

@@ -20,7 +20,7 @@ POINTS: dict[Act, tuple[str, ...]] = {
     "activate": ("activate", "activate.after", "announce.after"),
     "discard": ("discard", "discard.after"),
 }
-"""Where in an act the agent is killed."""
+"""The points of each act at which the agent is killed."""
 
 ACTS = [act for _, act in WAY]
 WHO = {act: name for name, act in WAY}
@@ -29,7 +29,7 @@ IS_ABORTED = [(act, point) for act, point in GOES_ON if ACTS.index(act) <= ACTS.
 
 
 async def killed(cloudlet: Cloudlet, order: Order) -> None:
-    """A process carries the order out until it is killed."""
+    """Carry out the order in a process until that is killed."""
     await cloudlet.stop()
     command = ("-m", "tests.unit.agents.moves.process", cloudlet.name, str(cloudlet.directory), order.model_dump_json())
     process = await asyncio.create_subprocess_exec(sys.executable, *command)
@@ -55,7 +55,8 @@ async def test_killed_it_goes_on(tmp_path: Path, act: Act, point: str) -> None:
 
 @pytest.mark.parametrize("point", POINTS["switchover"])
 async def test_started_again_it_never_says_that_there_is_no_machine(tmp_path: Path, point: str) -> None:
-    """Before it has looked it knows of none, which the controller would take for gone."""
+    """Before its first look the agent knows no machines; a report of none would make the controller take them for
+    gone."""
     async with region(tmp_path) as two:
         order = await started_again(two, "switchover", point)
         two.c1.ear.listed.clear()
@@ -74,8 +75,8 @@ async def test_killed_it_is_aborted(tmp_path: Path, act: Act, point: str) -> Non
 
 
 async def started_again(two: Region, act: Act, point: str) -> Order:
-    """The order that the agent was carrying out when it was killed. It runs again, and nobody has asked it for
-    anything."""
+    """Kill the agent while it carries out an order, and start it again; return the order. The agent has no new orders
+    yet."""
     cloudlet = two.cloudlet(WHO[act])
     await two.until(act)
     cloudlet.faults.set(point, "kills")

@@ -1,4 +1,4 @@
-"""Orders carried out: once, in order, whatever the hypervisor answers."""
+"""Execution of orders: once, in order, whatever the hypervisor answers."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -60,7 +60,7 @@ async def test_a_move_that_keeps_its_address_keeps_its_vnic(two: Region) -> None
 
 async def test_a_machine_is_known_where_it_will_ask_for_its_address(two: Region) -> None:
     await two.until("prepare")
-    for _ in range(2):  # the second time nobody can say who it is, which is no reason to fail
+    for _ in range(2):  # the second call to the leases fails, which must not fail the order
         assert (await two.carry("c2", "prepare")).state == "done"
     assert two.c2.met == [("c2-lan", Client(mac=MACHINE.macs[1], client_id=client_id("vm1")))] * 2 and not two.c1.met
 
@@ -70,7 +70,7 @@ async def test_a_machine_that_is_discarded_gives_its_old_address_up(two: Region)
     kept = Addresses(old="10.1.0.3")
     assert (await two.carry("c1", "discard", addresses=kept)).state == "done"
     assert two.c1.released == []
-    for _ in range(2):  # the second time the lease cannot be given back, which is no reason to fail
+    for _ in range(2):  # the second release of the lease fails, which must not fail the order
         assert (await two.carry("c1", "discard")).state == "done"
     lease = LeaseRelease(endpoint="c1-lan", address="10.1.0.3", mac=MACHINE.macs[0], client_id=client_id("vm1"))
     assert two.c1.released == [lease] * 2 and two.c2.released == []
@@ -79,7 +79,7 @@ async def test_a_machine_that_is_discarded_gives_its_old_address_up(two: Region)
 async def test_the_gateway_forgets_an_address_that_was_given_back(two: Region) -> None:
     await two.until("leave")
     assert (await two.carry("c2", "leave", addresses=Addresses(old="10.1.0.3"))).state == "done"
-    assert two.c2.forgotten == []  # it has kept it
+    assert two.c2.forgotten == []  # the VM has kept the address
     assert (await two.carry("c2", "leave")).state == "done"
     assert two.c2.forgotten == [("lan1", ("10.1.0.3", "2001:db8:1::3"))] and two.c1.forgotten == []
 
@@ -198,7 +198,7 @@ async def test_a_stop_is_no_move_and_takes_a_start_back(two: Region, monkeypatch
     await two.c1.stop()
     two.c1.start()
     two.c1.ear.heard.clear()
-    two.c1.order(order)  # asked again after a restart
+    two.c1.order(order)  # the order is repeated after a restart
     assert (await two.c1.ear.ended(6)).state == "done"
 
 

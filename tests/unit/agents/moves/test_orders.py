@@ -1,5 +1,5 @@
-"""Whatever the order of orders, of restarts and of weather: nothing is done to a machine that was not ordered, and
-nothing older after something newer."""
+"""For any sequence of orders, restarts and failures: a machine gets no call without an order, and no older call after a
+newer one."""
 
 import asyncio
 import tempfile
@@ -41,7 +41,7 @@ def test_nothing_is_done_that_was_not_ordered(acts: list[Act], steps: list[Step]
 
 
 async def play(directory: Path, acts: list[Act], steps: list[Step]) -> None:
-    """Order number n of a move is for `acts[n - 1]`."""
+    """Play the steps; order number n of a move is for `acts[n - 1]`."""
     recorder.asked.clear()
     recorder.fails.clear()
     recorder.hangs.clear()
@@ -88,7 +88,7 @@ async def play(directory: Path, acts: list[Act], steps: list[Step]) -> None:
 
 
 def remembered(cloudlet: Cloudlet) -> dict[str, int]:
-    """What an agent knows after a restart: orders that it had not begun with, it has never heard of."""
+    """Return the orders that an agent remembers after a restart: it has no memory of orders that it had not begun."""
     assert cloudlet.moves is not None
     entries = {move: cloudlet.moves._journal.entry(move) for move in ("m1", "m2")}
     return {move: entry.order.number for move, entry in entries.items() if entry is not None}

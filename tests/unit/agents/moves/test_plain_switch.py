@@ -1,4 +1,4 @@
-"""The switch for machines in whose guest nobody listens: an old address lives for its time, and never for long."""
+"""The switch for machines whose guest does not answer: an old address stays for its time, and never forever."""
 
 from typing import cast
 

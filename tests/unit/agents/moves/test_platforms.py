@@ -1,4 +1,4 @@
-"""What machines find here is told once, and again when it changes."""
+"""The agent reports the platform of its machines once, and again when it changes."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ HERE = Platform(version="one", board="b", accelerator="a", cpu="c")
 
 
 class Away:
-    """A controller that keeps what it hears."""
+    """A controller that keeps the reports it receives."""
 
     def __init__(self) -> None:
         self.heard: list[MoveReport] = []

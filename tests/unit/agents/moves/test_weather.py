@@ -1,4 +1,4 @@
-"""Bad weather: the controller away at each point, drivers that are slow or silent, agents that begin again."""
+"""Failures: the controller is away at each point, drivers are slow or silent, agents restart."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ async def two(tmp_path: Path) -> AsyncIterator[Region]:
 
 
 async def begun(two: Region, kind: Kind = "hangs", point: str = "switchover") -> int:
-    """A switchover that the controller has heard of and that does not end."""
+    """Begin a switchover that does not end and of which the controller has heard; return the order's number."""
     await two.until("switchover")
     two.c1.faults.set(point, kind, seconds=2.0)
     order = two.make("c1", "switchover")
@@ -128,7 +128,7 @@ async def test_an_order_that_is_not_there_any_more_is_not_begun(two: Region) -> 
 
 @pytest.mark.parametrize("away", [False, True])
 async def test_the_fence_stands_after_a_restart(two: Region, away: bool) -> None:
-    """Whether the controller is away or just has not said anything yet."""
+    """The controller is away, or has not answered yet."""
     await begun(two)
     two.c1.ear.away = away
     await two.c1.stop()
@@ -182,7 +182,7 @@ async def test_an_activation_that_fails_has_not_left_it_running(two: Region) -> 
 
 
 async def test_what_may_run_after_an_activation_that_failed_is_ended(two: Region) -> None:
-    """The source gets it back, so nothing of it may run here, whatever its hypervisor does later."""
+    """The source gets the machine back, so it must not run here, whatever the hypervisor does later."""
     await two.until("activate")
     Machines(two.c2.state).turn("vm1", frozen=True)
     two.c2.faults.set("abort", "fails")  # once
@@ -229,7 +229,8 @@ async def test_a_driver_that_raises_after_it_has_run_the_machine_has_run_it(two:
 
 
 async def test_nothing_is_said_of_a_machine_that_nobody_can_look_at(two: Region) -> None:
-    """The driver neither says how the activation ended nor what there is: once it does, the truth is told."""
+    """The driver reports neither the end of the activation nor its machines: when it does, the agent reports the true
+    state."""
     await two.until("activate")
     two.c2.faults.set("activate.after", "garbles")
     two.c2.faults.set("machines", "garbles", times=6)
@@ -238,7 +239,7 @@ async def test_nothing_is_said_of_a_machine_that_nobody_can_look_at(two: Region)
 
 
 async def test_a_machine_that_runs_is_not_taken_back_because_its_order_comes_again(two: Region) -> None:
-    """It runs since the first time; what that order needs beside the hypervisor fails the second time."""
+    """The machine runs since the first order; when the order is repeated, a step outside of the hypervisor fails."""
     await two.until("activate")
     assert (await two.carry("c2", "activate")).state == "done"
     two.c2.shut = True
@@ -267,7 +268,7 @@ async def test_an_address_that_is_gone_is_gone_whatever_the_gateway_does(
 
 @pytest.mark.parametrize("point", ["activate.after", "link", "link.after", "announce", "announce.after"])
 async def test_a_machine_that_ran_and_ended_at_once_has_been_activated(two: Region, point: str) -> None:
-    """Others have seen what it did: its older state at the source never runs again."""
+    """Others have seen the machine's activity: its older state at the source must never run again."""
     await two.until("activate")
     two.c2.faults.set(point, "dies")
     ended = await two.carry("c2", "activate")
@@ -305,7 +306,7 @@ async def test_a_driver_that_does_not_list_its_machines_does_not_hold_up_reports
 
 
 async def test_a_driver_that_has_listed_nothing_since_the_start_is_named(two: Region) -> None:
-    """A machine that runs is not to be taken for gone because nobody could look."""
+    """A running machine must not count as gone because nobody could look."""
     await two.carry("c1", "start", move="m0")
     await two.c1.stop()
     two.c1.faults.set("machines", "fails", times=1000)

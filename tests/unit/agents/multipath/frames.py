@@ -1,4 +1,5 @@
-"""Frames as machines on a LAN send them, written from RFC 8684's figures. No checksums: nobody here reads them."""
+"""Frames as machines on a LAN send them, written from RFC 8684's figures. They have no checksums, as no code here reads
+them."""
 
 import struct
 from ipaddress import ip_address
@@ -36,7 +37,7 @@ def tcp(source: int, target: int, sequence: int, acknowledgment: int, flags: int
 
 
 def ip(source: Address, target: Address, payload: bytes, chain: bytes = b"", first: int = 6) -> bytes:
-    """IPv6 with `chain`, extension headers of which `first` is the number of the first."""
+    """Return an IP packet; IPv6 with the extension headers `chain`, of which `first` is the number of the first."""
     if source.version == 4:
         head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(payload), 1, 0x4000, 64, 6, 0)
         return head + source.packed + target.packed + payload
@@ -58,7 +59,7 @@ def frame(
 
 
 def handshake(initiator: End, acceptor: End, token: int, x: int = 1000, y: int = 5000) -> list[bytes]:
-    """The four packets of a join; `x` and `y` are the first sequence numbers."""
+    """Return the four packets of a join; `x` and `y` are the first sequence numbers."""
     x1, y1 = (x + 1) % (1 << 32), (y + 1) % (1 << 32)
     return [
         frame(initiator, acceptor, x, 0, SYN, NOPS_AND_TIMESTAMP + join_syn(token)),

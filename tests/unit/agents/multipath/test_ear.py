@@ -1,4 +1,4 @@
-"""The kernel's filter, on the kernel: a datagram socket takes the same programs."""
+"""The kernel's packet filter, run by the kernel: a datagram socket accepts the same programs."""
 
 import socket
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A join counts when all four packets were there, in their order, and nobody took it back."""
+"""A join counts when all four packets came in their order, and neither end reset it."""
 
 from ipaddress import ip_address
 

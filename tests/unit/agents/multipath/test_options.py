@@ -1,4 +1,4 @@
-"""Options of Multipath TCP: each as RFC 8684 draws it, and nothing but OptionError for anything else."""
+"""Options of Multipath TCP: each as RFC 8684 draws it, and only OptionError for anything else."""
 
 import struct
 from ipaddress import IPv4Address, IPv6Address, ip_address

@@ -1,4 +1,4 @@
-"""Segments out of frames: both IP versions, tags, extension headers, and whatever else may come."""
+"""TCP segments from frames: both IP versions, tags, extension headers, and malformed frames."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -58,7 +58,7 @@ def test_any_octets(frame: bytes) -> None:
 
 @given(st.sampled_from([(VM, DEVICE), (VM6, DEVICE6)]), st.data())
 def test_octets_turned(ends: tuple[End, End], data: st.DataObject) -> None:
-    """Whatever is wrong in a frame, it is read, or refused with a sentence."""
+    """A frame with any error is read, or refused with a message."""
     octets = bytearray(frame(*ends, 1, 0, SYN, NOPS_AND_TIMESTAMP + join_syn(5)))
     for at in data.draw(st.lists(st.integers(12, len(octets) - 1), min_size=1, max_size=4)):
         octets[at] = data.draw(st.integers(0, 255))

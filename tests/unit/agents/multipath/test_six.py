@@ -1,4 +1,4 @@
-"""A pair has one number in both families, at home and at the remotes."""
+"""A pair has the same number in both families, at home and at the remotes."""
 
 from ipaddress import ip_address
 

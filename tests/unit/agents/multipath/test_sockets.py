@@ -1,4 +1,4 @@
-"""What `ss` prints of a guest's connections."""
+"""The output of `ss` about a guest's connections."""
 
 from ipaddress import ip_address
 from timeit import repeat
@@ -59,12 +59,12 @@ WORST = {
     "tokens": lambda n: FIRST[:40] + " tcp-ulp-mptcp flags:J token:" + "0" * n,
     "lines": lambda n: "1 1 1\n" * (n // 6),
 }
-"""What a guest may print to keep its cloudlet's agent busy, of about n characters."""
+"""Texts of about n characters by which a guest could keep its cloudlet's agent busy."""
 
 
 @pytest.mark.parametrize("shape", WORST)
 def test_twice_as_much_takes_twice_as_long_at_most(shape: str) -> None:
-    """The ratio alone counts: of what is quadratic, four times as much takes sixteen times as long."""
+    """Only the ratio counts: quadratic work takes sixteen times as long for four times the text."""
     short, long = (WORST[shape](n) for n in (4_000, 16_000))
     ratio = min(repeat(lambda: sockets(long), number=50, repeat=5)) / min(
         repeat(lambda: sockets(short), number=50, repeat=5)

@@ -1,4 +1,4 @@
-"""What is asked of hypervisor and guest, in which order, and what is not asked again. The wire is for lab tests."""
+"""The requests to hypervisor and guest, their order, and those that are not repeated. Lab tests cover the wire."""
 
 import json
 from typing import cast
@@ -19,7 +19,8 @@ JOINED = "0 0 10.2.0.5:5000 10.2.0.4:40001 cubic tcp-ulp-mptcp flags:Jec token:0
 
 
 class Fake:
-    """Keeps what it was asked. `leases` are what the guest's vNICs get, `sockets` what its `ss` prints."""
+    """A hypervisor that records its calls. `leases` are the addresses that the guest's vNICs get, `sockets` is the
+    output of its `ss`."""
 
     def __init__(self, leases: dict[str, str] | None = None, sockets: str = FIRST + JOINED) -> None:
         self.has: dict[str, str | None] = {"a": "10.1.0.5", "b": None}
@@ -55,7 +56,7 @@ def order(act: Act, new: str | None = "10.2.0.5", seconds: float = 0) -> Order:
 
 
 def switched(fake: Fake, seconds: float = 0.1, home: str = "") -> switch.GuestSwitch:
-    """`home` is an address of the LAN where the machine is."""
+    """Return a switch; `home` is an address of the LAN where the machine is."""
     multipath = Multipath(
         lambda endpoint: None,
         lambda e: fake.asked.append(f"greet {e}"),
@@ -103,7 +104,7 @@ async def test_a_kept_address(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Talk(Fake):
-    """Whose guest says another thing at each look, and the last one for good; None: nothing."""
+    """A hypervisor whose guest gives another answer at each look, and repeats the last one; None: no answer."""
 
     def __init__(self, *looks: str | None) -> None:
         super().__init__()
@@ -143,7 +144,7 @@ async def test_no_longer_than_its_time(
 
 
 async def test_who_cannot_join_is_not_waited_for() -> None:
-    """Connections without Multipath TCP live on the old address until they end."""
+    """Connections without Multipath TCP keep the old address until they end."""
     figures = await switched(Fake(sockets=PLAIN), seconds=10).join(order("join"))
     assert figures.paths is None
 

@@ -1,4 +1,5 @@
-"""What needs no network: whose turn it is, what a round says, what is kept, and packets as they are on the wire."""
+"""The parts without a network: the order of the probes, the result of a round, the kept results, and packets in their
+wire format."""
 
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -16,7 +17,7 @@ from agents.neighbours.schedule import URGENT_GAP, Ring
 
 
 def rounds(ring: Ring, until: float) -> list[tuple[float, str, bool]]:
-    """Who has a round when, if every one of them is in time."""
+    """Return the time and neighbour of each round, if every round is on time."""
     seen = []
     while (due := ring.next()) is not None and due < until:
         seen.append((due, *ring.pop(due)))

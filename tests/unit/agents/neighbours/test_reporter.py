@@ -18,7 +18,8 @@ ROUND = Round("icmp", 5, 5, 1.0, 2.0, 3.0, 0.1)
 
 
 class Controller:
-    """Takes reports, or says why not; `lose_answer`: it takes the next one, and the answer gets lost."""
+    """A controller that accepts reports or raises `refusal`; with `lose_answer` it accepts the next report, and its
+    answer gets lost."""
 
     def __init__(self) -> None:
         self.refusal: Exception | None = None

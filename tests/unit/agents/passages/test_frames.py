@@ -1,4 +1,4 @@
-"""Questions and answers as octets, through the filters that the kernel gets."""
+"""Questions and answers as octets, through the filters that the kernel uses."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ ADDRESSES = st.ip_addresses(v=4).map(str), st.ip_addresses(v=6).map(str)
 
 
 def reply4(asked: bytes, mac: str) -> bytes:
-    """From the one who was asked."""
+    """Return the answer of the queried host."""
     near, far = asked[28:32], asked[38:42]
     octets = bytes.fromhex(mac.replace(":", ""))
     return asked[6:12] + octets + asked[12:20] + b"\0\2" + octets + far + asked[6:12] + near

@@ -1,4 +1,4 @@
-"""Whom a LAN asks, when, and what silence means."""
+"""Which targets a LAN probes, when, and the meaning of silence."""
 
 from random import Random
 
@@ -50,7 +50,7 @@ def test_each_family_has_its_own_verdict() -> None:
 
 
 class Run:
-    """A table by a clock that a test moves."""
+    """A table with a clock that the test moves."""
 
     def __init__(self, *wanted: Target) -> None:
         self.table, self.now, self.asked = Table(Random(7)), 0.0, list[tuple[str, str | None]]()

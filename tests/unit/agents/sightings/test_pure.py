@@ -1,4 +1,4 @@
-"""What the kernel says, what of it is told, and how it is collapsed."""
+"""The kernel's log messages, the sightings that the agent reports, and how it merges them."""
 
 import struct
 
@@ -12,7 +12,7 @@ from agents.sightings.message import Seen, decode
 from agents.sightings.rules import BURST, PORTS, QUIET, RATE, ROOM, Watch, ruleset
 from tests.unit.agents.desires import desired, dual, endpoint, remote
 
-# As this kernel (6.18) logged an echo request from 10.2.0.2, out of a port of a bridge, with `snaplen 40`.
+# A log message of this kernel (6.18): an echo request from 10.2.0.2 at a port of a bridge, with `snaplen 40`.
 PACKET = bytes.fromhex(
     "d000000000040000000000000000000007005745080001000800000009000a006c616e310000000008000600000000020800040000000003"
     "1000080000060000c2e0a1e7ade3000006000f000001000006001100000e0000120010005a2ce56c9357c2e0a1e7ade30800000014000300"
@@ -81,7 +81,7 @@ def test_who_is_meant() -> None:
         ("in", "10.1.0.2", True),  # one of ours, from elsewhere
         ("in", "10.3.0.2", False),
         ("in", "2001:db8:2::2", True),
-        ("at", "10.2.0.2", True),  # it has kept its address
+        ("at", "10.2.0.2", True),  # the VM has kept its address
         ("at", "10.1.0.2", False),
         ("at", "192.0.2.7", False),
     ):

@@ -1,4 +1,4 @@
-"""The reporter against a controller that is away or refuses, and the witness beside the leases."""
+"""The reporter while its controller is away or refuses, and the sightings that the leases cause."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ MAC = "02:00:5e:00:00:01"
 
 
 class Controller:
-    """Takes reports, or says why not."""
+    """A controller that accepts reports or raises `refusal`."""
 
     def __init__(self) -> None:
         self.refusal: Exception | None = None

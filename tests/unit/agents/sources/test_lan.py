@@ -1,4 +1,4 @@
-"""Whose address is whose, without a kernel."""
+"""Which client may send from which address, without a kernel."""
 
 from ipaddress import IPv4Network, IPv6Network
 

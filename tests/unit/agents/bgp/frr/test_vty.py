@@ -1,4 +1,4 @@
-"""The vty protocol, spoken by a server of the test's own: what a daemon may do wrong has its own sentence."""
+"""The vty protocol, with the test's own server: each error of a daemon has a message of its own."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,7 +15,7 @@ Answer = Callable[[bytes], bytes]
 
 @asynccontextmanager
 async def daemon(path: Path, answer: Answer) -> AsyncIterator[list[bytes]]:
-    """Listens on `path` and answers each command; what was asked is in the list."""
+    """Listen on `path` and answer each command; the yielded list has the commands."""
     asked: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Router advertisements on the wire, and solicitations that are none."""
+"""Router advertisements in their wire format, and malformed solicitations."""
 
 from contextlib import suppress
 from ipaddress import IPv6Address, IPv6Network

@@ -1,4 +1,5 @@
-"""When advertisements are sent: RFC 4861's bounds hold whatever is asked when, and whatever the dice say."""
+"""The times at which advertisements are sent: they keep RFC 4861's bounds for any solicitations and any random
+numbers."""
 
 from itertools import pairwise
 from random import Random
@@ -11,7 +12,7 @@ from agents.dhcp.ra.schedule import MAX_INTERVAL, MIN_INTERVAL, Schedule
 
 @given(st.lists(st.floats(0, 700), max_size=40), st.randoms(use_true_random=False))
 def test_bounds(waits: list[float], dice: Random) -> None:
-    """Solicitations come after these waits; the schedule is kept to meanwhile."""
+    """Solicitations come after these waits, and advertisements are sent on schedule meanwhile."""
     schedule = Schedule(0.0, dice.uniform)
     sent: list[float] = []
     now = 0.0

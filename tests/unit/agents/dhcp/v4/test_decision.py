@@ -1,4 +1,4 @@
-"""Request and grant to reply, by RFC 2131's tables 4 and 5 and figure 5."""
+"""Replies to requests and grants, by RFC 2131's tables 4 and 5 and figure 5."""
 
 import struct
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The codec: round trips, and never anything but MessageError on garbage."""
+"""The codec: round trips, and only MessageError on malformed input."""
 
 from ipaddress import IPv4Address
 

@@ -1,4 +1,4 @@
-"""Checksums, verified the way a receiver does: the sum over everything is all ones."""
+"""Checksums, verified as a receiver does it: the sum over the whole packet is all ones."""
 
 import struct
 from ipaddress import IPv4Address

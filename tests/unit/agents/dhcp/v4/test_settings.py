@@ -1,4 +1,4 @@
-"""What hosts are told beside their address, as DHCP's options."""
+"""The settings that hosts get beside their address, as DHCP options."""
 
 import pytest
 

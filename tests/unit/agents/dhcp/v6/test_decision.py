@@ -1,4 +1,4 @@
-"""What a client asks for, and what it gets."""
+"""Clients' DHCPv6 requests and the replies."""
 
 from dataclasses import replace
 from ipaddress import IPv4Network, IPv6Address, IPv6Network
@@ -149,7 +149,8 @@ def test_refusals_are_in_the_terms_of_the_question() -> None:
 
 @given(st.integers(0, 255))
 def test_addresses_of_both_families_find_each_other(offset: int) -> None:
-    """Those of pairs: not the network's, the gateway's, the reserved one and the last."""
+    """Only addresses of pairs have a counterpart: not those of the network and the gateway, the reserved one, and the
+    last."""
     address = f"10.1.0.{offset}"
     if offset in (0, 1, 254, 255):
         assert LAN.address4(LAN.prefix6[offset]) is None

@@ -1,4 +1,4 @@
-"""The wire format: what is written is read again, and nothing that comes in does harm."""
+"""The wire format: written messages read back equal, and no input does harm."""
 
 from contextlib import suppress
 from ipaddress import IPv6Address

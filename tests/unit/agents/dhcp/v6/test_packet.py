@@ -1,4 +1,4 @@
-"""Packets as they are seen on the bridge."""
+"""Packets as they appear on the bridge."""
 
 import struct
 from ipaddress import IPv6Address
