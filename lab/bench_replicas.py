@@ -81,7 +81,7 @@ def _say(what: str, took: list[float]) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description="What several replicas cost.")
+    parser = argparse.ArgumentParser(description="The cost of several replicas.")
     parser.add_argument("--joins", type=int, default=50)
     parser.add_argument("--cloudlets", type=int, default=1000)
     arguments = parser.parse_args()

@@ -95,7 +95,7 @@ def execute(
     node: Annotated[
         str, typer.Argument(metavar="NODE", help="A cloudlet, device, VM, route server or the controller.")
     ],
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run there.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command to run there.")],
 ) -> None:
     """Run a command in a node's network namespace and exit with the command's own exit code."""
     _lab()

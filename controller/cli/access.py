@@ -10,7 +10,7 @@ from controller.cli.completion import names
 from controller.cli.noun import Noun
 from controller.cli.output import rows
 
-app = Noun("access", "What may pass between members of pools, and what did not.")
+app = Noun("access", "Access rules between members of pools, and traffic that they dropped.")
 
 
 def state(row: Row) -> object:

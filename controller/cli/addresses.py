@@ -15,7 +15,7 @@ from controller.cli.failures import CheckFailed, Refused, WrongUsage
 from controller.cli.noun import Noun
 from controller.cli.output import card, done, rows, when
 
-app = Noun("address", "How full the LANs are and when they will be; DNS records of what is leased.")
+app = Noun("address", "Use of each LAN's addresses, with a forecast; DNS records of leases.")
 
 
 class Form(StrEnum):

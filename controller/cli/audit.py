@@ -10,7 +10,7 @@ from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
 from controller.cli.output import done, rows
 
-app = Noun("audit", "Who changed what, and whether that was tampered with.")
+app = Noun("audit", "The audit log: changes with their authors, and a check for tampering.")
 
 COLUMNS = [
     ("NUMBER", at("number")),

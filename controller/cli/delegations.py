@@ -6,7 +6,7 @@ from controller.cli.client import Client, path
 from controller.cli.noun import Noun
 from controller.cli.output import rows, when
 
-app = Noun("delegation", "Ranges of addresses that agents give out by themselves.")
+app = Noun("delegation", "Ranges of addresses that agents lease by themselves.")
 
 COLUMNS = [
     ("ENDPOINT", at("endpoint")),

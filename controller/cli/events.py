@@ -14,7 +14,7 @@ from controller.cli.noun import Noun
 from controller.cli.output import rows, say
 from controller.cli.session import session
 
-app = Noun("event", "What happened in the region, and what happens now.")
+app = Noun("event", "Events of the region: past ones, and new ones as they happen.")
 
 COLUMNS = [
     ("ID", at("id")),

@@ -12,7 +12,7 @@ from controller.cli.completion import names
 from controller.cli.noun import Noun
 from controller.cli.output import done, relative, rows, when
 
-app = Noun("lease", "Addresses that are given out, in pairs: device even, VM odd right above.")
+app = Noun("lease", "Leases, in pairs: the device's address is even, its VM's the odd one above.")
 
 
 class Kind(StrEnum):

@@ -1,4 +1,4 @@
-"""`weft move`: VMs on their way from one cloudlet to another."""
+"""`weft move`: Moves of VMs from one cloudlet to another."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from controller.cli.output import card, done, emit, rows, say, table, when
 from controller.cli.session import Color, session
 from controller.cli.sizes import size
 
-app = Noun("move", "VMs on their way from one cloudlet to another.")
+app = Noun("move", "Moves of VMs from one cloudlet to another.")
 
 Row = dict[str, Any]
 STEPS = ("authorise", "connect", "reserve", "prepare", "disk", "memory", "switchover", "activate", "join", "leave")

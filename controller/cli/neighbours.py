@@ -16,7 +16,7 @@ from controller.cli.noun import Noun
 from controller.cli.output import emit, milliseconds, rows, say, table, when
 from controller.cli.session import session
 
-app = Noun("neighbour", "Round trips between cloudlets, and who is a place to move to.")
+app = Noun("neighbour", "Round trips between cloudlets, and the possible neighbours.")
 
 WIDEST = 16
 """Maximum number of cloudlets in a table; more are for programs."""

@@ -24,7 +24,7 @@ from controller.cli.policy_plans import (
 )
 from controller.cli.session import session
 
-app = Noun("policy", "The policy: check, test, plan, apply; its history, and what has drifted.")
+app = Noun("policy", "The policy: check, test, plan, apply; its history, and drift from it.")
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="A policy; - is standard input.")]
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Policies; - is standard input.")]

@@ -12,7 +12,7 @@ from controller.cli.noun import Noun
 from controller.cli.output import milliseconds, rows, when
 from controller.cli.sizes import mbits, seconds, size
 
-app = Noun("profile", "What past moves took: predictions of the next ones start from it.")
+app = Noun("profile", "Figures of past moves, from which predictions start.")
 
 
 def _off(row: Row) -> str:

@@ -10,7 +10,7 @@ from controller.cli.client import Client, path
 from controller.cli.noun import Noun
 from controller.cli.output import done, relative, rows, when
 
-app = Noun("reservation", "Pairs that are kept for devices about to come.")
+app = Noun("reservation", "Pairs of addresses that are kept for devices.")
 
 
 def _effect(row: Row) -> object:

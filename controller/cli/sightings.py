@@ -11,7 +11,7 @@ from controller.cli.completion import names
 from controller.cli.noun import Noun
 from controller.cli.output import rows, when
 
-app = Noun("sighting", "Where devices were seen, and where they are taken to be.")
+app = Noun("sighting", "Places of devices: sightings, and the endpoint that each counts as being at.")
 
 PLACE = [
     ("AT", at("endpoint")),

@@ -14,7 +14,7 @@ from controller.cli.noun import Noun
 from controller.cli.output import done, rows, when
 from controller.core.roles import Role
 
-app = Noun("token", "API tokens of people and programs.")
+app = Noun("token", "API tokens of users and programs.")
 
 COLUMNS = [
     ("NAME", at("name")),

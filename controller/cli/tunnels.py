@@ -14,7 +14,7 @@ from controller.cli.noun import Noun
 from controller.cli.output import card, rows, when
 from controller.cli.sizes import size
 
-app = Noun("tunnel", "Encrypted tunnels between cloudlets, as each end last said.")
+app = Noun("tunnel", "Encrypted tunnels between cloudlets, as each end reported them last.")
 
 
 class Condition(StrEnum):

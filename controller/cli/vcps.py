@@ -12,7 +12,7 @@ from controller.cli.noun import Noun
 from controller.cli.output import card, done, rows
 from controller.wire.flavours import Flavour
 
-app = Noun("vcp", "Virtual Cloud Pools: whose LANs are joined.")
+app = Noun("vcp", "Virtual Cloud Pools: sets of LANs that are joined.")
 
 COLUMNS = [
     ("NAME", at("name")),

@@ -20,7 +20,7 @@ def unified(before: str, after: str, name: str, other: str) -> str:
     """Return the difference in lines, with three around each change; empty if there is none."""
     one, two = before.splitlines(), after.splitlines()
     matcher = difflib.SequenceMatcher(None, one, two)
-    matcher.opcodes = list(_opcodes(one, two))  # so that it does not compute them itself
+    matcher.opcodes = list(_opcodes(one, two))  # type: ignore[attr-defined]  # so that it does not compute them
     found = []
     for group in matcher.get_grouped_opcodes():
         (_, start, _, to, _), (_, _, end, _, until) = group[0], group[-1]
