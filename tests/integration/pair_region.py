@@ -2,7 +2,6 @@
 between controller and route servers that a test can cut."""
 
 import asyncio
-import contextlib
 import json
 import os
 import shutil
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ class Link:
             pass
         finally:
             self._open.discard(writer)
-            writer.close()
+            await _closed(writer)
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self._target)
@@ -96,7 +95,14 @@ class Link:
         except OSError:
             pass
         finally:
-            writer.close()
+            await _closed(writer)
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    """Close a connection, and wait until it is: a loop that ends before leaves it to the garbage collector."""
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
 
 
 class Daemon:
@@ -318,7 +324,7 @@ class PairRegion:
 async def _follow(agent: FakeAgent) -> None:
     """Run a fake agent that reconnects when the controller returns."""
     while True:
-        with contextlib.suppress(httpx.HTTPError):
+        with suppress(httpx.HTTPError):
             await agent.follow()
         await asyncio.sleep(0.1)
 

@@ -90,6 +90,24 @@ def test_a_loop_that_closes_right_after_a_cancel_leaves_nothing(tmp_path: Path) 
     assert not asyncio.run(_lives(int(pid.read_text())))
 
 
+@pytest.mark.parametrize("steps", range(12))
+def test_a_cancel_while_the_program_starts_leaves_nothing(steps: int) -> None:
+    async def cancelled() -> None:
+        task = asyncio.create_task(command.run("sleep", "60"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    gc.collect()
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        asyncio.run(cancelled())
+        gc.collect()
+    assert not left, [str(one.message) for one in left]
+
+
 async def _lives(pid: int) -> bool:
     """Return whether the process runs; a killed process has a moment to end."""
     for _ in range(100):
