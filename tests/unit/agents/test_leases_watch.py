@@ -20,7 +20,7 @@ async def test_an_agent_does_not_go_on_without_a_lan_s_leases(tmp_path: Path, mo
 
         async def publish(self) -> None: ...
 
-    monkeypatch.setattr(source, "Lan", Failing)
+    monkeypatch.setattr(source, "LeasedLan", Failing)
     leases = Leases(None, tmp_path)  # type: ignore[arg-type]
     await leases.follow(desired(endpoint(1)))
     async with asyncio.timeout(5):
