@@ -1,4 +1,4 @@
-"""The rule set and its changes, as the route server's control API takes them (`routeserver/README.md`, Control API).
+"""The rule set and its changes, as the route server's control API takes them (`routeserver/docs/control-api.md`).
 
 The Go counterpart is `routeserver/internal/ruleset`; `tests/unit/wire` holds golden JSON that both sides read.
 """

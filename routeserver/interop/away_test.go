@@ -9,9 +9,9 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// TestALeaveWhileTheRouteServerIsAway: a PE that helps a restarting route server keeps the routes it had from it. What a
-// leave has taken away meanwhile must go when it is back, and not only when the restart is over: here one PE never
-// comes, so that it would take the whole deferral.
+// TestALeaveWhileTheRouteServerIsAway checks that a PE loses the routes that a leave removes during the route server's
+// restart. A PE that helps keeps the server's routes meanwhile, and must lose these soon after the server is back, not
+// only at the end of the restart: here one PE never comes, so that the restart would last the whole deferral.
 func TestALeaveWhileTheRouteServerIsAway(t *testing.T) {
 	for _, s := range speakers {
 		if len(s.helps) == 0 {

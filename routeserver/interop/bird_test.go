@@ -14,9 +14,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// bird is BIRD 2. To know about it: it takes a VPNv6 route for withdrawn whose next hop is an IPv4 address mapped into
-// IPv6, and gives ::1 as its own one unless told otherwise; it binds port 179 of all addresses without `strict bind`; it
-// restarts gracefully only if it is started with -R; a change of its configuration sends the routes concerned again.
+// bird is BIRD 2. Notes: it treats a VPNv6 route as withdrawn if the next hop is an IPv4-mapped IPv6 address, and sends
+// ::1 as its own next hop unless configured otherwise; it binds port 179 of all addresses without `strict bind`; it
+// restarts gracefully only if started with -R; a change of its configuration sends the affected routes again.
 var bird = &speaker{
 	name:      "BIRD",
 	programs:  []string{"/usr/sbin/bird", "/usr/sbin/birdc"},
@@ -41,7 +41,7 @@ type birdPE struct {
 	again   bool
 }
 
-// birdTables are channels and tables: BIRD wants one table for each kind of network.
+// birdTables maps families to channels and tables: BIRD needs one table for each kind of network.
 var birdTables = map[wire.Family]string{wire.VPNv4: "vpn4", wire.VPNv6: "vpn6", wire.Flow4: "flow4", wire.Flow6: "flow6"}
 
 func (b *birdPE) file(name string) string { return filepath.Join(b.dir, name) }

@@ -19,7 +19,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// pmbmpd is pmacct's BMP collector, which writes every message that it understands into a file.
+// pmbmpd is pmacct's BMP collector, which writes every message that it understands to a file.
 type pmbmpd struct {
 	t       *testing.T
 	address string
@@ -51,7 +51,7 @@ func startPmbmpd(t *testing.T, address string) *pmbmpd {
 	return p
 }
 
-// messages are what it has written so far: one object per peer event, route or statistic.
+// messages returns the objects that it has written so far: one per peer event, route or statistic.
 func (p *pmbmpd) messages() (list []map[string]any) {
 	p.t.Helper()
 	file, err := os.Open(p.file)
@@ -62,7 +62,7 @@ func (p *pmbmpd) messages() (list []map[string]any) {
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		m := map[string]any{}
 		if json.Unmarshal(lines.Bytes(), &m) != nil {
-			return list // in the middle of a line
+			return list // an incomplete line
 		}
 		list = append(list, m)
 	}
@@ -89,7 +89,7 @@ func (p *pmbmpd) has(what string, fields map[string]string) map[string]any {
 	return found
 }
 
-// vacant is an address that nobody listens at.
+// vacant returns an address on which nobody listens.
 func vacant(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.74.1:0")
@@ -100,7 +100,8 @@ func vacant(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestPmbmpd: a real collector hears what PEs announce, and what each was sent with its own route target.
+// TestPmbmpd checks that a real collector gets the routes that PEs announce, and those that each was sent with its own
+// RT.
 func TestPmbmpd(t *testing.T) {
 	t.Parallel()
 	server, host, collector := vacant(t), vacant(t), vacant(t)
@@ -146,7 +147,7 @@ func TestPmbmpd(t *testing.T) {
 			"ip_prefix": "10.1.0.0/20", "rd": "0:65000:1", "label": "100",
 		}
 	}
-	// Another extended community of the announcement is one that pmbmpd does not know.
+	// pmbmpd does not know another extended community of the announcement.
 	if m := p.has("the route as it was announced", route("127.0.74.11", "update", "is_in", "0")); m["ecomms"] != "RT:65000:1 ?" {
 		t.Errorf("announced with %v", m["ecomms"])
 	}

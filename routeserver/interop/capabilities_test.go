@@ -9,8 +9,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// TestCapabilities: all daemons in one VPNv4 pool, with unlike capabilities and transports. None of it makes a difference to what
-// anybody gets, but to him who has not the family.
+// TestCapabilities puts all daemons into one VPNv4 pool, with different capabilities and transports. These change no
+// PE's routes, except that a PE without the family gets none.
 func TestCapabilities(t *testing.T) {
 	const f = wire.VPNv4
 	for _, c := range []struct {
@@ -18,11 +18,11 @@ func TestCapabilities(t *testing.T) {
 		options []string
 		seat    func(*speaker, *seat)
 		many    int           // routes that BIRD announces with the same attributes
-		watch   time.Duration // how long sessions have to stay
+		watch   time.Duration // time for which sessions must stay
 		secret  string        // of TCP-MD5
 	}{
 		{name: "hold time 0", watch: time.Second, seat: func(s *speaker, at *seat) {
-			if s != gobgp { // it cannot be told
+			if s != gobgp { // gobgpd cannot be configured so
 				at.hold = 0
 			}
 		}},
@@ -88,7 +88,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// passwords is a file with one password for all PEs.
+// passwords writes a file with one password for all PEs.
 func passwords(t *testing.T, secret string, pes int) string {
 	t.Helper()
 	var lines string
@@ -102,8 +102,8 @@ func passwords(t *testing.T, secret string, pes int) string {
 	return file
 }
 
-// TestRouteTargetConstraint: a PE that constrains routes to those of its VRF gets what it asked for, one that asks for
-// nothing gets nothing until it asks. (Of these daemons only gobgpd can be told to use RT-Constrain.)
+// TestRouteTargetConstraint checks that a PE that constrains routes to its VRF gets these routes; one that asks for
+// nothing gets nothing until it asks. (Of these daemons only gobgpd can be configured for RT-Constrain.)
 func TestRouteTargetConstraint(t *testing.T) {
 	t.Parallel()
 	const f = wire.VPNv4
@@ -126,7 +126,7 @@ func TestRouteTargetConstraint(t *testing.T) {
 	}
 }
 
-// TestForeignRouteTarget: a PE that announces another's route target is quarantined, and heard by nobody.
+// TestForeignRouteTarget checks that a route with another PE's route target goes to quarantine, and no PE gets it.
 func TestForeignRouteTarget(t *testing.T) {
 	t.Parallel()
 	const f = wire.VPLS

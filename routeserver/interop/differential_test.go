@@ -28,14 +28,14 @@ func differentialAddress(pe int) string { return fmt.Sprintf("127.0.76.%d", 11+p
 
 type membership struct{ pe, pool int }
 
-// announced is a route of a PE, and the PE whose route target it has: mostly its own.
+// announced is a route of a PE, and the PE whose route target it has: usually the same one.
 type announced struct {
 	nlri   bgp.NLRI
 	target int
 }
 
-// TestDifferential: the same random announcements and memberships, at the route server and at gobgpd with policies. After
-// every step the PEs have the same of both, and what a plain reading of the pools gives.
+// TestDifferential sends the same random announcements and memberships to the route server and to gobgpd with policies.
+// After every step both must send the PEs the same routes: those that a plain reading of the pools gives.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(*differentialSeed, 0))
@@ -59,7 +59,7 @@ func TestDifferential(t *testing.T) {
 	for pe := range pes {
 		for i, remote := range []string{ours, theirs.String()} {
 			session := petest.Connect(t, petest.Options{Local: differentialAddress(pe), Remote: remote, Families: families})
-			session.Handshake() // gobgpd sends End-of-RIB only with graceful restart, so nobody waits for it
+			session.Handshake() // gobgpd sends End-of-RIB only with graceful restart, so the test does not wait for it
 			session.Run()
 			pes[pe][i] = session
 		}
@@ -100,7 +100,7 @@ func TestDifferential(t *testing.T) {
 			} else {
 				a := announced{n, pe}
 				if random.IntN(5) == 0 {
-					a.target = random.IntN(differentialPEs) // another's: nobody may have it
+					a.target = random.IntN(differentialPEs) // another PE's: nobody may get it
 				}
 				message = petest.Announcement(t, f, []bgp.NLRI{n}, []string{fmt.Sprintf("65000:%d", a.target+1)})
 				routes[pe][n.String()] = a
@@ -133,8 +133,8 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// differentialRoute is route i of a PE. The label is no part of its key: another one is another version of the same route, and a
-// withdrawal takes the route back whatever label it has (RFC 8277 section 2.4).
+// differentialRoute returns route i of a PE. The label is not part of its key: another label makes another version of
+// the same route, and a withdrawal withdraws the route whatever label it has (RFC 8277 section 2.4).
 func differentialRoute(t *testing.T, f bgp.Family, pe, i int, label uint32) (n bgp.NLRI) {
 	t.Helper()
 	rd := bgp.NewRouteDistinguisherTwoOctetAS(65000, uint32(pe+1))
@@ -151,7 +151,7 @@ func differentialRoute(t *testing.T, f bgp.Family, pe, i int, label uint32) (n b
 	return n
 }
 
-// generation is the one in force.
+// generation returns the generation in force.
 func (c *control) generation() (n uint64) {
 	var status struct{ Generation uint64 }
 	if err := c.call("GET", "/v1/status", nil, &status); err != nil {
@@ -160,7 +160,7 @@ func (c *control) generation() (n uint64) {
 	return status.Generation
 }
 
-// free is an address and port that nobody listens on.
+// free returns an address and port on which nobody listens.
 func free(t *testing.T, address string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", address+":0")

@@ -15,10 +15,10 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// farAS is behind PEs without four-octet AS numbers, which their AS_PATH cannot say.
+// farAS is an AS behind the PEs without four-octet AS numbers; their AS_PATH cannot express it.
 const farAS = 4200000077
 
-// abroad is a region with PEs of other ASes.
+// abroad makes a region with PEs of other ASes.
 func abroad(t *testing.T, peers []*speaker, place func(p int, s *speaker, at *seat), options ...string) *region {
 	t.Helper()
 	r := newRegion(t, peers, options...)
@@ -42,8 +42,8 @@ func abroad(t *testing.T, peers []*speaker, place func(p int, s *speaker, at *se
 	return r
 }
 
-// TestExternalPEs: daemons of other ASes and of ours in the same pools, in all families, some of them without four-octet AS
-// numbers. (gobgpd and FRR cannot be told not to have them, but by having no capabilities at all.)
+// TestExternalPEs puts daemons of other ASes and of ours into the same pools, in all families, some of them without
+// four-octet AS numbers. (gobgpd and FRR can turn these off only with all other capabilities.)
 func TestExternalPEs(t *testing.T) {
 	t.Parallel()
 	r := abroad(t, append(installed(t), gobgp), func(p int, s *speaker, at *seat) {
@@ -86,7 +86,7 @@ func TestExternalPEs(t *testing.T) {
 	}
 }
 
-// TestExternalPEsNearby: GTSM holds for external PEs as for others.
+// TestExternalPEsNearby checks GTSM with external PEs.
 func TestExternalPEsNearby(t *testing.T) {
 	t.Parallel()
 	const f = wire.VPNv4
@@ -98,7 +98,7 @@ func TestExternalPEsNearby(t *testing.T) {
 	}
 }
 
-// path is how a PE is to see the way that a route of another one came.
+// path returns the AS_PATH that a PE should see on a route of another one.
 func path(from, to seat) string {
 	var ases []string
 	if to.asn != 65000 {
@@ -107,7 +107,7 @@ func path(from, to seat) string {
 	if from.asn != 65000 {
 		ases = append(ases, fmt.Sprint(from.asn))
 	}
-	if from.narrow && from.asn != 65000 { // BIRD, which pretends
+	if from.narrow && from.asn != 65000 { // BIRD prepends it
 		ases = append(ases, fmt.Sprint(farAS))
 	}
 	return strings.Join(ases, " ")
@@ -167,8 +167,8 @@ func (b *birdPE) paths(f wire.Family) map[string]string {
 	return paths
 }
 
-// TestALoopThroughAnExternalPE: FRR, of another AS, has sessions with two route servers, and sends what it gets from one
-// on to the other, with the route target of its own site. Only AS_PATH says that the route is not its own.
+// TestALoopThroughAnExternalPE checks a loop: FRR, in another AS, has sessions with two route servers, and sends routes
+// from one on to the other, with the route target of its own site. Only AS_PATH shows that the route is not its own.
 func TestALoopThroughAnExternalPE(t *testing.T) {
 	t.Parallel()
 	frr.here(t)

@@ -9,7 +9,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// event is a line of what ExaBGP says: a message from the route server, or a change of the session's state.
+// event is a line of ExaBGP's output: a message from the route server, or a change of the session's state.
 type event struct {
 	Type     string
 	Neighbor struct {
@@ -46,7 +46,7 @@ func (n exabgpNLRI) name() string {
 	return strings.TrimSpace(n.RD + " " + name)
 }
 
-// events are what ExaBGP has said since it started.
+// events returns ExaBGP's output since it started.
 func (e *exabgpPE) events() (events []event) {
 	e.t.Helper()
 	heard, err := os.ReadFile(e.file("heard"))
@@ -56,10 +56,10 @@ func (e *exabgpPE) events() (events []event) {
 	for line := range bytes.Lines(heard) {
 		var v event
 		if bytes.Contains(line, []byte(`"type": "refresh"`)) {
-			line = bytes.ReplaceAll(line, []byte(`""`), []byte(`"`)) // it quotes its words twice
+			line = bytes.ReplaceAll(line, []byte(`""`), []byte(`"`)) // ExaBGP quotes its words twice
 		}
 		if !bytes.HasPrefix(line, []byte("{")) || !bytes.HasSuffix(line, []byte("\n")) {
-			continue // an answer to an order, or half a line
+			continue // an answer to a command, or an incomplete line
 		}
 		if err := json.Unmarshal(line, &v); err != nil {
 			e.t.Fatalf("ExaBGP said %s: %v", line, err)
@@ -69,7 +69,7 @@ func (e *exabgpPE) events() (events []event) {
 	return events
 }
 
-// learned goes through all that ExaBGP was told.
+// learned computes the present routes from all messages that ExaBGP received.
 func (e *exabgpPE) learned(f wire.Family) table {
 	e.t.Helper()
 	routes := table{}

@@ -12,11 +12,11 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// exabgp is ExaBGP 4.2. It has no table that could be asked: a process of its own (a pipe here) is told of every message
-// and gives the orders. To know about it: it ends the session at an UPDATE with more than one VPLS NLRI (5.0 as well), and
-// at an EVPN route whose next hop has 16 bytes; commands for a neighbour it is not connected to are kept, but for
-// `announce route-refresh`; a connection that comes in while its own is in OpenConfirm leaves it with neither, for good
-// (4.2.21: `Peer.run` takes the state of the connection that was given up for the new one's); it knows the capability of
+// exabgp is ExaBGP 4.2. It has no table to query: a helper process (a pipe here) gets every message and gives the
+// commands. Notes: it ends the session at an UPDATE with more than one VPLS NLRI (5.0 as well), and at an EVPN route
+// whose next hop has 16 bytes; it keeps commands for a neighbour that is not connected, except `announce
+// route-refresh`; a connection that comes in while its own is in OpenConfirm leaves it without any, permanently
+// (4.2.21: `Peer.run` mistakes the state of the dropped connection for that of the new one); it knows the capability of
 // RT-Constrain and cannot be configured for it.
 var exabgp = &speaker{
 	name:      "ExaBGP",
@@ -35,7 +35,7 @@ type exabgpPE struct {
 	t       *testing.T
 	process *process
 	routes  []route
-	pipe    *os.File // held open, or orders would be lost that nobody reads yet
+	pipe    *os.File // held open, so that commands that nobody reads yet are not lost
 }
 
 var exabgpFamilies = map[wire.Family]string{
@@ -45,7 +45,7 @@ var exabgpFamilies = map[wire.Family]string{
 
 func (e *exabgpPE) file(name string) string { return filepath.Join(e.dir, name) }
 
-// exabgpPipe is the process that ExaBGP starts: what it is told goes to a file, what is written to a pipe are its orders.
+// exabgpPipe is the process that ExaBGP starts: it writes ExaBGP's output to a file and reads commands from a pipe.
 const exabgpPipe = `#!/bin/sh
 cat <>"$1/orders" &
 cat >"$1/heard"
@@ -76,7 +76,7 @@ func (e *exabgpPE) launch() {
 		fmt.Fprintf(&c, " %s;", exabgpFamilies[f])
 	}
 	fmt.Fprintln(&c, " }")
-	for _, r := range e.routes { // ordered later, they would come after End-of-RIB
+	for _, r := range e.routes { // as commands they would come after End-of-RIB
 		switch command := e.command(r); r.family {
 		case wire.VPLS:
 			fmt.Fprintf(&c, " l2vpn { %s; }\n", command)
@@ -112,7 +112,7 @@ func (e *exabgpPE) order(line string) {
 	}
 }
 
-// command is a route in ExaBGP's words.
+// command returns a route in ExaBGP's syntax.
 func (e *exabgpPE) command(r route) string {
 	switch r.family {
 	case wire.VPLS:

@@ -27,7 +27,7 @@ var (
 	frrFilter = regexp.MustCompile(`Destination Address (\S+?)(/off 0)?$`)
 )
 
-// vpn reads the table for people: the one in JSON has no route targets.
+// vpn reads the text form of the table, because the JSON form has no route targets.
 func (f *frrPE) vpn(family wire.Family) table {
 	routes := table{}
 	var rd, name string
@@ -36,7 +36,7 @@ func (f *frrPE) vpn(family wire.Family) table {
 			rd = m[1]
 		} else if m := frrPrefix.FindStringSubmatch(line); m != nil {
 			name = ""
-			if m[1] == "i" || f.asn != 65000 && rd != target(f.site(family)) { // the others are its own
+			if m[1] == "i" || f.asn != 65000 && rd != target(f.site(family)) { // the others are its own routes
 				name = rd + " " + m[2]
 				routes[name] = ""
 			}
@@ -81,7 +81,7 @@ func (f *frrPE) evpn() table {
 	return routes
 }
 
-// evpnName leaves out what FRR shows of a type 1 route beyond its key.
+// evpnName removes the parts of a type 1 route that FRR shows beside its key.
 func evpnName(prefix string) string {
 	if strings.HasPrefix(prefix, "[1]") {
 		return strings.Join(strings.SplitAfterN(prefix, "]", 4)[:3], "")

@@ -14,12 +14,12 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// frr is FRR's bgpd and a zebra, without which bgpd 10 refuses every OPEN with an IPv6 family. `network … rd … label`
-// makes routes that need no VRF. To know about it: a route map must stand before what uses it, or the routes go out
-// without it; type 5 routes ignore theirs, so that their route target comes from one outwards; the next hop of VPNv6 and
-// of type 5 is an IPv4 address mapped into IPv6; next hops in 127.0.0.0/8 are refused; bgpd gives up root, so its
-// directory must be open to it, and it leaves directories in /var/tmp; there is no graceful restart for EVPN in 8.4.
-// Types 2 and 3 are about zebra's VNIs: see pool_test.go.
+// frr is FRR's bgpd with a zebra, because bgpd 10 without one refuses every OPEN with an IPv6 family. `network … rd …
+// label` makes routes that need no VRF. Notes: a route map must precede its use, or the routes go out without it; type
+// 5 routes ignore theirs, so that an outbound one sets their route target; the next hop of VPNv6 and of type 5 is an
+// IPv4-mapped IPv6 address; it refuses next hops in 127.0.0.0/8; bgpd drops root privileges, so its directory must be
+// open to it, and it leaves directories in /var/tmp; 8.4 has no graceful restart for EVPN. Types 2 and 3 come from
+// zebra's VNIs: see pool_test.go.
 var frr = &speaker{
 	name:      "FRR",
 	programs:  []string{frrPrograms + "bgpd", frrPrograms + "zebra"},
@@ -54,12 +54,12 @@ type frrPE struct {
 	routes  []route
 }
 
-// frrFamilies are the names in the configuration, and in the looking glass.
+// frrFamilies are the family names in the configuration and in show commands.
 var frrFamilies = map[wire.Family]string{
 	wire.EVPN: "l2vpn evpn", wire.VPNv4: "ipv4 vpn", wire.VPNv6: "ipv6 vpn", wire.Flow4: "ipv4 flowspec", wire.Flow6: "ipv6 flowspec",
 }
 
-// network is the command for a route.
+// network returns the command for a route.
 func (f *frrPE) network(r route) string {
 	if r.family == wire.EVPN {
 		return fmt.Sprintf("network %s rd %s ethtag 0 label %d esi 00:00:00:00:00:00:00:00:00:00 gwip 0.0.0.0 routermac %s",
@@ -91,7 +91,7 @@ func (f *frrPE) configuration() []string {
 		fmt.Sprintf("%stimers %d %d", neighbor, f.hold/3, f.hold))
 	if f.asn != 65000 {
 		lines = append(lines, " no bgp ebgp-requires-policy", neighbor+"enforce-first-as", neighbor+"disable-connected-check")
-		if !f.near { // which goes without
+		if !f.near { // GTSM does without it
 			lines = append(lines, neighbor+"ebgp-multihop")
 		}
 	}
@@ -131,8 +131,8 @@ func (f *frrPE) launch() {
 	f.run(config)
 }
 
-// run starts bgpd, and zebra before the first one. All PEs share one network namespace, and a bgpd that hears of all their
-// addresses drops EVPN routes by way of these as its own: its zebra is in a namespace that has the addresses of this PE alone.
+// run starts bgpd, and zebra before the first one. All PEs share one network namespace. A bgpd that learns all their
+// addresses drops EVPN routes via these as its own, so its zebra is in a namespace with the addresses of this PE alone.
 func (f *frrPE) run(config string) {
 	f.t.Helper()
 	api := filepath.Join(f.dir, "zserv.api")
@@ -172,7 +172,7 @@ func (f *frrPE) announce(routes ...route) {
 func (f *frrPE) withdraw(r route) {
 	f.t.Helper()
 	f.routes = slices.DeleteFunc(f.routes, func(have route) bool { return have == r })
-	command, _, _ := strings.Cut(f.network(r), " route") // route-map or routermac: here it does not know the word
+	command, _, _ := strings.Cut(f.network(r), " route") // route-map or routermac: the command's no form does not know the word
 	f.set(r, "no "+command)
 }
 

@@ -49,7 +49,7 @@ func (g *gobgpd) path(r route, withdrawal bool) {
 	}
 }
 
-// nlri gives a route's NLRI, and the communities beside its route target.
+// nlri returns a route's NLRI, and the communities beside its route target.
 func (g *gobgpd) nlri(r route) (n bgp.NLRI, communities []bgp.ExtendedCommunityInterface) {
 	g.t.Helper()
 	rd := bgp.NewRouteDistinguisherTwoOctetAS(65000, uint32(r.site))
@@ -121,7 +121,7 @@ func (g *gobgpd) learned(f wire.Family) table {
 		}
 		for _, path := range reply.Destination.Paths {
 			if path.NeighborIp != g.server() {
-				continue // its own
+				continue // gobgpd's own
 			}
 			n, err := bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), path.NlriBinary)
 			if err != nil {
@@ -132,7 +132,7 @@ func (g *gobgpd) learned(f wire.Family) table {
 	}
 }
 
-// nameOf is the route as route.String has it.
+// nameOf returns the name of the route as route.String gives it.
 func nameOf(n bgp.NLRI) string {
 	switch n := n.(type) {
 	case *bgp.VPLSNLRI:

@@ -18,9 +18,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// gobgp is the PE speaker of Weft's own agents. To know about it: it keeps nothing over a restart, so that everything is
-// announced again; its MP_REACH_NLRI for filters has a next hop, which nobody wants; it tells VPLS label blocks apart by
-// the whole NLRI; a hold time of 0 means its default.
+// gobgp is the PE speaker of Weft's own agents. Notes: it keeps nothing over a restart, so all routes are announced
+// again; its MP_REACH_NLRI for filters has a next hop, which nobody needs; it distinguishes VPLS label blocks by the
+// whole NLRI; a hold time of 0 means its default.
 var gobgp = &speaker{
 	name:      "gobgpd",
 	announces: []wire.Family{wire.VPLS, wire.EVPN, wire.VPNv4, wire.VPNv6, wire.Flow4, wire.Flow6, wire.FlowVPN4, wire.FlowVPN6},
@@ -63,7 +63,7 @@ func (g *gobgpd) launch(again bool) {
 	defer cancel()
 	if _, err := g.api.StartBgp(ctx, &api.StartBgpRequest{Global: &api.Global{
 		Asn: g.asn, RouterId: g.id(), ListenPort: 179, ListenAddresses: []string{g.own()},
-	}}, grpc.WaitForReady(true)); err != nil { // once: a second one would be an error
+	}}, grpc.WaitForReady(true)); err != nil { // once: a second call would fail
 		g.t.Fatal(err)
 	}
 	for _, r := range g.routes {
@@ -132,7 +132,7 @@ func (g *gobgpd) received() int {
 	return int(reply.Peer.State.Messages.Received.Update)
 }
 
-// vrf makes a VRF that imports and exports a route target. With RT-Constrain the daemon asks for it then.
+// vrf makes a VRF that imports and exports a route target. With RT-Constrain the daemon then asks for that target.
 func (g *gobgpd) vrf(site int) {
 	g.t.Helper()
 	rd, err := apiutil.MarshalRD(bgp.NewRouteDistinguisherTwoOctetAS(65000, uint32(site)))

@@ -10,9 +10,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// TestGuard: the route server holds back what a real daemon does not bear. A PE announces each well-formed poison of the
-// corpus, and a healthy route when the daemons that it hurts are back. Each of them has lost one session, and nobody else
-// any; the poison is held back from them alone; and the healthy route reaches everybody.
+// TestGuard checks that the route server holds back routes that make a real daemon fail. A PE announces each
+// well-formed poison of the corpus, and a healthy route when the daemons that it hurts are back. Each of these has lost
+// one session, and no other PE any; the poison is held back from them alone; and the healthy route reaches all PEs.
 func TestGuard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each poison costs its victims a session, one after the other")
@@ -40,11 +40,11 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// guarded announces one poison and looks at what the guard makes of it.
+// guarded announces one poison and checks how the guard treats it.
 func (p *poisoner) guarded(t *testing.T, f wire.Family, x poisons.Poison) {
-	settled := 3 * time.Second // longer than a suspicion takes to form and to be cleared
+	settled := 3 * time.Second // longer than the guard needs to form and clear a suspicion
 	healthy := poisons.Healthy(f.String(), p.site(f))
-	seen := map[int]map[string]bool{} // by PE: the beginnings of its sessions
+	seen := map[int]map[string]bool{} // by PE: the start times of its sessions
 	note := func() {
 		for number, since := range p.since() {
 			if seen[number] == nil {
@@ -79,14 +79,14 @@ func (p *poisoner) guarded(t *testing.T, f wire.Family, x poisons.Poison) {
 	p.session.Write(x.Withdrawal)
 	p.session.Write(healthy.Withdrawal)
 	p.reaches(t, f, false, func() bool { return false })
-	for name := range p.wants(f, x) { // eight poisons of one PE, and all of its routes would be held back
+	for name := range p.wants(f, x) { // after eight poisons of one PE the guard would hold back all its routes
 		if err := p.call("POST", "/v1/peers/"+name+"/release", nil, &struct{}{}); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// wants is how many routes are to be held back from each PE.
+// wants returns how many routes the guard should hold back from each PE.
 func (p *poisoner) wants(f wire.Family, x poisons.Poison) map[string]int {
 	all := map[string]int{}
 	for _, m := range p.members {
@@ -97,7 +97,7 @@ func (p *poisoner) wants(f wire.Family, x poisons.Poison) map[string]int {
 	return all
 }
 
-// holds is how many routes are held back from each PE.
+// holds returns how many routes the guard holds back from each PE.
 func (p *poisoner) holds() map[string]int {
 	all := map[string]int{}
 	for _, s := range p.status().Sessions {

@@ -18,10 +18,10 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// longTime is for how many seconds PEs ask others to keep their routes after the restart time.
+// longTime is the number of seconds for which PEs ask others to keep their routes after the restart time.
 const longTime = 600
 
-// lasting is a PE with long-lived graceful restart. stale says whether it has a route with LLGR_STALE.
+// lasting is a PE with long-lived graceful restart. stale reports whether it has a route with LLGR_STALE.
 type lasting interface {
 	pe
 	launch(again bool)
@@ -30,7 +30,7 @@ type lasting interface {
 
 type longGobgpd struct{ *gobgpd }
 
-// launch opens the session only once long-lived graceful restart is configured.
+// launch opens the session only when long-lived graceful restart is configured.
 func (g *longGobgpd) launch(again bool) {
 	g.t.Helper()
 	g.passive = true
@@ -168,9 +168,9 @@ func (r *region) longLived() (n int) {
 	return n
 }
 
-// TestLongLivedGracefulRestart (RFC 9494): each of three daemons is killed and not back after its restart time. The others
-// still have its route, with LLGR_STALE; a PE that does not speak of it has not. When it is back all have the route as before.
-// Then the route server is away for longer than its restart time: the three keep what they had of it.
+// TestLongLivedGracefulRestart (RFC 9494) kills each of three daemons for longer than its restart time. The others
+// still have its route, with LLGR_STALE; a PE without the capability has not. When it is back all have the route as
+// before. Then the route server is away for longer than its restart time: the three keep its routes.
 func TestLongLivedGracefulRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a minute of waiting for times to pass; make test-all")
@@ -182,7 +182,7 @@ func TestLongLivedGracefulRestart(t *testing.T) {
 	const f = wire.VPNv4
 	kinds := []*speaker{gobgp, frr, bird, gobgp}
 	r := newRegion(t, kinds, "--stale-time", "2s", "--long-lived-stale-time", "vpnv4=1h", "--restart-time", "2s", "--confirm-wait", "100ms",
-		"--active", "--connect-retry", "1s") // FRR waits to be connected to when the restart time is over
+		"--active", "--connect-retry", "1s") // after the restart time FRR waits for a connection
 	var pes []lasting
 	for _, s := range kinds {
 		at := r.seat(s)
@@ -262,8 +262,8 @@ func TestLongLivedGracefulRestart(t *testing.T) {
 	r.learns(t, plain, f, want(plain, 0))
 }
 
-// TestNotificationsWithGobgpd (RFC 8538): gobgpd keeps what it has while a session ends so that another family can be
-// negotiated, and drops everything when it is removed.
+// TestNotificationsWithGobgpd checks that gobgpd keeps its routes when a session ends in order to negotiate another
+// family, and drops all when it is removed as a peer (RFC 8538).
 func TestNotificationsWithGobgpd(t *testing.T) {
 	t.Parallel()
 	gobgp.here(t)

@@ -10,9 +10,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// TestMatrix: every daemon in every family that it has, all at once in one session each, whoever opens the connection.
-// Everybody gets everybody's routes with the route target of his own site, whatever daemon they come from, and loses
-// them with the pool.
+// TestMatrix runs every daemon with all its families, all at the same time with one session each, for each side that
+// can open the connection. Each PE gets the others' routes with the route target of its own site, whatever daemon they
+// come from, and loses them when it leaves the pool.
 func TestMatrix(t *testing.T) {
 	for _, role := range []struct {
 		name    string
@@ -42,7 +42,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// matrix looks at one family: all PEs in its pool, the first one outside, and back again.
+// matrix checks one family: with all PEs in its pool, with the first one outside, and with all inside again.
 func (r *region) matrix(t *testing.T, f wire.Family) {
 	for _, m := range r.members {
 		if why := m.lacks[f]; why != "" {
@@ -88,12 +88,12 @@ func (r *region) matrix(t *testing.T, f wire.Family) {
 	})
 }
 
-// TestCollision: the route server has connected to every PE, and every PE connects to the route server before it has
-// answered. There is one session with each in the end, with all routes. (Who decides, and how, is tested in session: here
-// the daemons would put up with much.)
+// TestCollision checks collisions: the route server has connected to every PE, and every PE connects to the route
+// server before it has answered. In the end there is one session with each, with all routes. (The tests of session
+// check the decision itself; these daemons would accept many outcomes.)
 //
-// ExaBGP only waits, as wherever both sides connect (exabgp_test.go says why). FRR goes without VPNv6: on the session that
-// is left it may forget what its route map says of the next hop, and announce its IPv4 address mapped into IPv6, which BIRD
+// ExaBGP only waits, as it always does when both sides connect (see exabgp_test.go). FRR goes without VPNv6: on the
+// remaining session it may ignore the next hop in its route map and announce an IPv4-mapped IPv6 address, which BIRD
 // refuses (8.4.4, one run in five).
 func TestCollision(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestCollision(t *testing.T) {
 		return strings.Count(must(t, "ip netns exec "+r.ns+" ss -Htn state established src "+r.at(routeServer)+" ( sport = 179 or dport = 179 )"), "\n")
 	}
 	until(t, "a connection to each", func() bool { return connections() == len(present) })
-	time.Sleep(1200 * time.Millisecond) // now they are all due to connect
+	time.Sleep(1200 * time.Millisecond) // now all of them are due to connect
 	for _, m := range r.members {
 		m.daemon().thaw()
 	}
@@ -134,10 +134,10 @@ func TestCollision(t *testing.T) {
 	t.Logf("%d collisions that the PEs decided", strings.Count(r.server.said(), "NOTIFICATION received: 6/7"))
 }
 
-// poolOf is the family of the pool that decides over a family's routes.
+// poolOf returns the family whose pool decides over a family's routes.
 func poolOf(f wire.Family) wire.Family { return wire.Family(siteOf(0, f)) }
 
-// installed are the daemons that are here.
+// installed returns the daemons on this machine.
 func installed(t *testing.T) (present []*speaker) {
 	t.Helper()
 	for _, s := range speakers {

@@ -16,7 +16,7 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// must runs a command that has to succeed.
+// must runs a command and fails the test if it does not succeed.
 func must(t *testing.T, command string) string {
 	t.Helper()
 	words := strings.Fields(command)
@@ -29,7 +29,7 @@ func must(t *testing.T, command string) string {
 
 var namespaces atomic.Int32
 
-// namespace makes a network namespace that goes away with the test.
+// namespace makes a network namespace that lasts until the test ends.
 func namespace(t *testing.T, name string) string {
 	t.Helper()
 	name = fmt.Sprintf("weft-interop-%d-%s%d", os.Getpid(), name, namespaces.Add(1))
@@ -39,7 +39,7 @@ func namespace(t *testing.T, name string) string {
 	return name
 }
 
-// within is a client whose connections are made in a network namespace.
+// within returns a client that makes its connections in a network namespace.
 func within(ns string) *http.Client {
 	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -49,11 +49,11 @@ func within(ns string) *http.Client {
 	}}
 }
 
-// dialIn connects from within a network namespace. A socket belongs to the namespace that its thread was in when it was
-// made; the thread is thrown away after that.
+// dialIn connects from within a network namespace. A socket belongs to the namespace of the thread that makes it; the
+// thread ends after that.
 func dialIn(ns, address string) (net.Conn, error) { return dialFrom(ns, "", address) }
 
-// dialFrom is dialIn from one of several addresses.
+// dialFrom does the same as dialIn, from one of several addresses.
 func dialFrom(ns, local, address string) (net.Conn, error) {
 	type result struct {
 		conn net.Conn

@@ -16,20 +16,19 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// poisoner is a PE that announces the corpus of poisons to a region of other people's daemons.
+// poisoner is a PE that announces the corpus of poisons to a region of third-party daemons.
 type poisoner struct {
 	*region
 	number  int
 	session *petest.PE
 }
 
-// TestPoisons: one PE announces every poison of the corpus. No daemon of another PE loses its session over one that is not
-// well formed, and a healthy route that follows reaches everybody. Those that are well formed hurt the daemons that the corpus
-// names, and nobody else.
+// TestPoisons lets one PE announce every poison of the corpus. No daemon of another PE loses its session over a malformed one,
+// and a healthy route that follows reaches all PEs. Well-formed ones hurt the daemons that the corpus names, and no others.
 func TestPoisons(t *testing.T) {
 	t.Parallel()
 	present := slices.DeleteFunc(installed(t), func(s *speaker) bool { return s == exabgp })
-	// Routes are not held back here: what a daemon bears is to be seen, and not what the route server makes of that.
+	// The route server holds no routes back here: the test observes the daemons, not the guard.
 	r := newRegion(t, append(slices.Clone(present), gobgp), "--poison-settle", "0s")
 	for _, s := range present {
 		r.add(s, r.seat(s))
@@ -61,7 +60,7 @@ func TestPoisons(t *testing.T) {
 	}
 }
 
-// victims announces one poison that is well formed, and compares whom it hurts with what the corpus says.
+// victims announces one well-formed poison, and compares the daemons that it hurts with those in the corpus.
 func (p *poisoner) victims(t *testing.T, f wire.Family, x poisons.Poison) []string {
 	t.Helper()
 	lost := p.announce(t, f, x)
@@ -73,12 +72,12 @@ func (p *poisoner) victims(t *testing.T, f wire.Family, x poisons.Poison) []stri
 	return lost
 }
 
-// hurts is whether a poison hurts any daemon that is here.
+// hurts reports whether a poison hurts any daemon in the region.
 func (p *poisoner) hurts(f wire.Family, x poisons.Poison) bool {
 	return slices.ContainsFunc(p.members, func(m member) bool { return m.hurtBy(f, x) })
 }
 
-// hurtBy is whether a poison hurts this daemon, in the release that is here.
+// hurtBy reports whether a poison hurts this daemon, in the installed release.
 func (m member) hurtBy(f wire.Family, x poisons.Poison) bool {
 	return m.has(f) && slices.ContainsFunc(x.Hurts, func(name string) bool {
 		return name == m.name || m.release != nil && name == m.name+" "+m.release()
@@ -107,7 +106,7 @@ func (p *poisoner) connect(t *testing.T) {
 	p.session.Run()
 }
 
-// announce announces poisons and a healthy route after them, waits until everybody has that, takes all back, and gives the
+// announce announces poisons and then a healthy route, waits until all PEs have that, withdraws all, and returns the
 // names of the daemons that have lost their session meanwhile.
 func (p *poisoner) announce(t *testing.T, f wire.Family, list ...poisons.Poison) (lost []string) {
 	t.Helper()
@@ -118,7 +117,7 @@ func (p *poisoner) announce(t *testing.T, f wire.Family, list ...poisons.Poison)
 	}
 	gone := func() bool { return fmt.Sprint(p.since()) != fmt.Sprint(before) }
 	p.reaches(t, f, true, gone)
-	if p.hurts(f, list[0]) { // what hurts may still be on its way to somebody
+	if p.hurts(f, list[0]) { // a poison may still be on its way to a daemon
 		for end := time.Now().Add(time.Second); time.Now().Before(end) && !gone(); time.Sleep(20 * time.Millisecond) {
 		}
 	}
@@ -135,7 +134,7 @@ func (p *poisoner) announce(t *testing.T, f wire.Family, list ...poisons.Poison)
 	return lost
 }
 
-// since is when each PE's session began.
+// since returns the state and the start time of each PE's session.
 func (p *poisoner) since() map[int]string {
 	began := map[int]string{}
 	for _, s := range p.status().Sessions {
@@ -147,7 +146,7 @@ func (p *poisoner) since() map[int]string {
 	return began
 }
 
-// reaches waits until everybody has the healthy route of a family, or nobody has; or until something else has happened.
+// reaches waits until all PEs have the healthy route of a family, or none has; or until another condition is met.
 func (p *poisoner) reaches(t *testing.T, f wire.Family, there bool, or func() bool) {
 	t.Helper()
 	name := map[wire.Family]string{wire.VPLS: "ve 1000 ", wire.EVPN: "02:00:00:01:03:e8", wire.VPNv4: "100.67.232.0/24", wire.VPNv6: "2001:db8:ffff:3e8::/64"}[f]

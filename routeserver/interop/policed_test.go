@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// policed is gobgpd in the route server's place, as far as policies take it: imports mark a PE's routes that have its
-// route target with its pools, exports take those of the recipient's pools and replace their route target.
+// policed is gobgpd in the route server's place, as far as policies allow: import policies mark a PE's routes that have
+// its route target with its pools; export policies take those of the recipient's pools and replace their route target.
 type policed struct {
 	t   *testing.T
 	api api.GoBgpServiceClient
@@ -65,7 +65,7 @@ func startPoliced(t *testing.T, remote netip.AddrPort) *policed {
 	return p
 }
 
-// set puts the policies for some memberships in force, and resets everybody softly.
+// set puts the policies for some memberships in force, and softly resets all neighbours.
 func (p *policed) set(members map[membership]bool) {
 	p.t.Helper()
 	r := &api.SetPoliciesRequest{}

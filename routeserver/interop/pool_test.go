@@ -12,7 +12,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// byHand is all that a person configures at a plain FRR: its session and one site route target. PE and VNI are its own.
+// byHand is all that a user configures at a plain FRR: its session and one site route target. PE and VNI are its own.
 const byHand = `
 router bgp 65000
  bgp router-id 10.97.0.%[1]d
@@ -37,8 +37,8 @@ func cable(t *testing.T, nsA, a, nsB, b string) {
 	must(t, "ip -n "+nsB+" link set "+b+" up")
 }
 
-// siteByHand is a PE with a VXLAN VNI in a bridge, a host on its LAN, and FRR's zebra and bgpd. The host's namespace is
-// given back, and the PE's.
+// siteByHand makes a PE with a VXLAN VNI in a bridge, a host on its LAN, and FRR's zebra and bgpd. It returns the
+// namespaces of the PE and of the host.
 func siteByHand(t *testing.T, wan string, i int) (pe, host string) {
 	t.Helper()
 	pe, host = namespace(t, "pe"), namespace(t, "host")
@@ -69,7 +69,8 @@ func siteByHand(t *testing.T, wan string, i int) (pe, host string) {
 	return pe, host
 }
 
-// TestPlainFRRJoinsAPool: FRRs that nobody has told of pools. Their hosts reach each other while their sites share one.
+// TestPlainFRRJoinsAPool uses FRRs without any configuration of pools. Their hosts reach each other while their sites
+// share one.
 func TestPlainFRRJoinsAPool(t *testing.T) {
 	t.Parallel()
 	frr.here(t)

@@ -17,7 +17,7 @@ const (
 	gobgpdCommand      = "github.com/osrg/gobgp/v4/cmd/gobgpd"
 )
 
-// built are the commands that tests have built, in a directory that goes away with the last test.
+// built are the commands that tests have built, in a directory that TestMain removes.
 var built struct {
 	sync.Mutex
 	dir string
@@ -60,7 +60,7 @@ func program(t *testing.T, pkg string) string {
 	return binary
 }
 
-// process is a daemon that ends with the test at the latest. Its output is shown if the test fails.
+// process is a daemon that ends with the test at the latest. If the test fails, the log shows its output.
 type process struct {
 	command *exec.Cmd
 	output  bytes.Buffer
@@ -72,7 +72,7 @@ func spawn(t *testing.T, name string, args ...string) *process {
 	t.Helper()
 	p := &process{command: exec.Command(name, args...)}
 	p.command.Stdout, p.command.Stderr = &p.output, &p.output
-	// Daemons start processes of their own, which are to end with them. (They also must not keep our pipe open.)
+	// Daemons start child processes, which must end with them. (These must not keep our pipe open either.)
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
@@ -94,11 +94,11 @@ func tail(text []byte) string {
 	return string(text)
 }
 
-// freeze stops the daemon where it is, and thaw lets it go on. The kernel goes on for it meanwhile, and accepts connections.
+// freeze suspends the daemon, and thaw resumes it. Meanwhile the kernel accepts connections for it.
 func (p *process) freeze() { _ = syscall.Kill(-p.command.Process.Pid, syscall.SIGSTOP) }
 func (p *process) thaw()   { _ = syscall.Kill(-p.command.Process.Pid, syscall.SIGCONT) }
 
-// kill is kill -9. The kernel closes the connections.
+// kill sends SIGKILL. The kernel closes the connections.
 func (p *process) kill() {
 	if p.command.ProcessState == nil {
 		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)

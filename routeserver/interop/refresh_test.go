@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestRouteRefresh: every daemon asks for the routes of each of its families again and is sent them; BIRD sends its own
-// ones again within the markers of RFC 7313, and nobody notices.
+// TestRouteRefresh checks that every daemon asks again for the routes of each of its families and gets them; BIRD sends
+// its own routes again within the markers of RFC 7313, and no other PE notices.
 func TestRouteRefresh(t *testing.T) {
 	for _, s := range speakers {
 		t.Run(s.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestRouteRefresh(t *testing.T) {
 	}
 }
 
-// markers counts the beginnings and ends of refreshes that came.
+// markers counts the received beginnings and ends of refreshes.
 func (e *exabgpPE) markers() (n int) {
 	for _, v := range e.events() {
 		if v.Type == "refresh" {

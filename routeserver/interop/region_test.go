@@ -13,7 +13,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// region is a route server and PEs in a network namespace, everyone at an address of his own and at port 179. (Not in
+// region is a route server and PEs in a network namespace, each at its own address and at port 179. (Not in
 // 127.0.0.0/8: FRR takes no next hop from there.)
 type region struct {
 	*control
@@ -31,8 +31,8 @@ type member struct {
 	pe
 }
 
-// newRegion starts a route server that knows the PEs that are going to be there, the first being PE 1. All sites of a
-// family are in one pool, which has the family's name.
+// newRegion starts a route server that knows the future PEs; the first is PE 1. All sites of a family are in one pool,
+// which has the family's name.
 func newRegion(t *testing.T, peers []*speaker, options ...string) *region {
 	t.Helper()
 	return newRegionOver(t, ipv4, peers, options...)
@@ -86,10 +86,10 @@ func (r *region) document(peers []*speaker) *ruleset.Document {
 
 func endpointOf(p int, f wire.Family) string { return fmt.Sprintf("pe%d-%s", p, f) }
 
-// seat is the next PE's, with all that its daemon can do.
+// seat returns the seat of the next PE, with all abilities of its daemon.
 func (r *region) seat(s *speaker) seat {
 	r.t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "weft-interop-") // short: unix sockets go there; and not root's own, FRR gives up root
+	dir, err := os.MkdirTemp("/tmp", "weft-interop-") // short, for unix sockets; and not root's own, since FRR drops root privileges
 	if err == nil {
 		err = os.Chmod(dir, 0o777)
 	}
@@ -100,7 +100,7 @@ func (r *region) seat(s *speaker) seat {
 	return seat{ns: r.ns, at: r.at, dir: filepath.Clean(dir), number: len(r.members) + 1, families: s.learns, hold: 90, asn: 65000}
 }
 
-// add starts a PE and lets it announce what it can.
+// add starts a PE and lets it announce its routes.
 func (r *region) add(s *speaker, at seat) member {
 	r.t.Helper()
 	m := member{s, at, s.start(r.t, at)}
@@ -111,7 +111,7 @@ func (r *region) add(s *speaker, at seat) member {
 	return m
 }
 
-// wanted is what a PE is to have in a family, while all PEs announce what they can and all are in the pool.
+// wanted returns the routes that a PE should have in a family while all PEs announce theirs and all are in the pool.
 func (r *region) wanted(m member, f wire.Family) table {
 	want := table{}
 	for _, other := range r.members {
@@ -122,7 +122,7 @@ func (r *region) wanted(m member, f wire.Family) table {
 	return want
 }
 
-// learns waits until a PE has certain routes and no others.
+// learns waits until a PE has exactly the wanted routes.
 func (r *region) learns(t *testing.T, m member, f wire.Family, want table) {
 	t.Helper()
 	var have table
@@ -134,7 +134,7 @@ func (r *region) learns(t *testing.T, m member, f wire.Family, want table) {
 	t.Fatalf("%s (pe%d) has in %s\n%s, not\n%s", m.name, m.number, f, have, want)
 }
 
-// keeps looks for a while whether a PE has what it is to have all the time.
+// keeps checks for a while that a PE has the wanted routes all the time.
 func (r *region) keeps(t *testing.T, m member, f wire.Family, want table, during time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

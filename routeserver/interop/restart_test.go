@@ -11,9 +11,9 @@ import (
 
 const restartTime = 30 // seconds for which PEs ask the route server to keep their routes
 
-// TestGracefulRestart: a PE's daemon is killed and comes back, and the route server too. In the families for which the
-// daemon has graceful restart nobody notices; a route that does not come back goes. In its other families all is gone
-// at once, and is back with the session.
+// TestGracefulRestart kills a PE's daemon and starts it again, and then the route server. In the families for which the
+// daemon has graceful restart no PE notices; a route that does not come back goes. In its other families all routes go
+// at once, and are back with the session.
 func TestGracefulRestart(t *testing.T) {
 	for _, s := range speakers {
 		t.Run(s.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestGracefulRestart(t *testing.T) {
 	}
 }
 
-// restartPE loses a PE and one of its routes for good.
+// restartPE restarts a PE, which loses one of its routes for good.
 func (r *region) restartPE(t *testing.T, m, witness member, lost route) {
 	before := map[wire.Family]table{}
 	for _, f := range m.graceful {
@@ -80,7 +80,7 @@ func (r *region) restartPE(t *testing.T, m, witness member, lost route) {
 	}
 }
 
-// restartServer lets the route server come back before the witness does: End-of-RIB has to wait for what is missing.
+// restartServer restarts the route server before the witness is back: End-of-RIB has to wait for the missing routes.
 func (r *region) restartServer(t *testing.T, m, witness member) {
 	keep := func(one member, d time.Duration) {
 		for _, f := range one.helps {
@@ -119,7 +119,7 @@ func (r *region) restartServer(t *testing.T, m, witness member) {
 	}
 }
 
-// TestPEDoesNotComeBack: its routes go when their time is over, and not before.
+// TestPEDoesNotComeBack checks that the routes of such a PE go when their time is over, and not before.
 func TestPEDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	r := newRegion(t, []*speaker{gobgp, gobgp}, "--stale-time", "4s")

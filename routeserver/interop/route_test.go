@@ -10,15 +10,15 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// route is what a PE announces, told by numbers: the site, from which its route target and RD come (65000:site), and
-// which of the site's routes it is. In EVPN that is its type.
+// route is a route that a PE announces, given by numbers: the site, which determines its route target and RD
+// (65000:site), and the number of the site's route. In EVPN that is its type.
 type route struct {
 	family wire.Family
 	site   int
 	number int
 }
 
-// siteOf numbers the site of PE p in a family. Traffic filters belong to the site whose addresses they are about.
+// siteOf returns the number of PE p's site in a family. Traffic filters belong to the site with the filtered addresses.
 func siteOf(p int, f wire.Family) int {
 	switch f {
 	case wire.Flow4, wire.FlowVPN4:
@@ -44,7 +44,7 @@ func (r route) prefix4() string {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(r.site), byte(r.number), byte(r.number >> 8 << 4)}), 28).String()
 }
 
-// prefix is the one of a VPN's or a filter's family.
+// prefix returns the prefix of a VPN route or a filter.
 func (r route) prefix() string {
 	if r.family == wire.VPNv6 || r.family == wire.Flow6 || r.family == wire.FlowVPN6 {
 		return r.prefix6()
@@ -52,7 +52,7 @@ func (r route) prefix() string {
 	return r.prefix4()
 }
 
-// String is how tests name the route whatever daemon it comes from.
+// String names the route in the same way for all daemons.
 func (r route) String() string {
 	switch r.family {
 	case wire.VPLS:
@@ -77,10 +77,10 @@ func vplsName(rd string, ve, offset, size, base int) string {
 	return fmt.Sprintf("%s ve %d offset %d size %d base %d", rd, ve, offset, size, base)
 }
 
-// table is what a PE has learned in a family: routes to their route targets.
+// table maps the routes that a PE has learned in a family to their route targets.
 type table map[string]string
 
-// add is what a PE of a site is to have of other PEs' routes: all with the route target of its own site.
+// add adds routes of other PEs that a PE of a site should have: all with the route target of its own site.
 func (t table) add(site int, routes ...route) table {
 	for _, r := range routes {
 		t[r.String()] = target(site)

@@ -27,7 +27,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("waited in vain for %s", what)
 }
 
-// control speaks to a route server's control API.
+// control is a client of a route server's control API.
 type control struct {
 	t      *testing.T
 	url    string
@@ -78,7 +78,7 @@ func (c *control) change(base uint64, op, vcp, endpoint string) engine.Receipt {
 	return receipt
 }
 
-// status is what these tests ask of GET /v1/status.
+// status is the part of GET /v1/status that these tests use.
 type status struct {
 	Restarting bool
 	Sessions   []struct {
@@ -107,7 +107,7 @@ func (c *control) established() (n int) {
 	return n
 }
 
-// stale counts the routes that are kept of PEs whose session is lost.
+// stale counts the routes that the route server keeps for PEs with a lost session.
 func (c *control) stale() (routes int, restarting bool) {
 	c.t.Helper()
 	now := c.status()
@@ -117,7 +117,7 @@ func (c *control) stale() (routes int, restarting bool) {
 	return routes, now.Restarting
 }
 
-// flags are the route server's, for a BGP address and a place for its files.
+// flags returns the route server's options for a BGP and an API address. Its files are in a temporary directory.
 func flags(t *testing.T, bgp, api string) []string {
 	t.Helper()
 	dir := t.TempDir()

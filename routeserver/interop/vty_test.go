@@ -14,7 +14,7 @@ import (
 // startFRR runs one of FRR's daemons.
 func startFRR(t *testing.T, ns, dir, daemon string, args ...string) *process {
 	t.Helper()
-	// /var/tmp is one of its own, in the mount namespace of ip netns exec.
+	// The daemon gets its own /var/tmp, in the mount namespace of ip netns exec.
 	words := []string{"netns", "exec", ns, "sh", "-c", `mount --bind "$0" /var/tmp && exec "$@"`, dir, frrPrograms + daemon,
 		"-i", filepath.Join(dir, daemon+".pid"), "--vty_socket", dir, "-u", "frr", "-g", "frr"}
 	_ = os.Remove(filepath.Join(dir, daemon+".vty"))
@@ -23,7 +23,7 @@ func startFRR(t *testing.T, ns, dir, daemon string, args ...string) *process {
 	return p
 }
 
-// vty speaks to a daemon as vtysh does: a command ends with a zero byte, a reply with three and a status.
+// vty speaks the protocol of vtysh: a zero byte ends a command; three zero bytes and a status end a reply.
 func vty(dir, daemon string, lines ...string) (reply string, err error) {
 	conn, err := net.Dial("unix", filepath.Join(dir, daemon+".vty"))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"weft/routeserver/internal/rawbgp"
 )
 
-// bare is what the others are compared with: a program that takes the same sessions, waits until every PE has announced,
-// and then writes the UPDATEs that each is to get, made beforehand. No route server can do its job in less.
+// bare is the baseline of the comparison: a program that takes the same sessions, waits until every PE has announced,
+// and then writes UPDATEs that it made beforehand for each PE. No route server can do its job with less work.
 type bare struct{ p *Process }
 
 func init() { drivers["bare"] = &kind{start: startBare, bare: true} }
@@ -34,7 +34,7 @@ func (b *bare) process() *Process        { return b.p }
 func (b *bare) version() string          { return "" }
 func (b *bare) move(int, int, int) error { return nil }
 
-// sendBare is the program.
+// sendBare runs the bare sender.
 func sendBare(c Cell) error {
 	w := newWorld(c)
 	updates := make([][]byte, c.PEs)
@@ -59,7 +59,7 @@ func sendBare(c Cell) error {
 		go func() {
 			index, err := w.hear(conn)
 			if err != nil {
-				return // an attempt that the PE gave up, and will repeat
+				return // an attempt that the PE gave up and will repeat
 			}
 			announced.Done()
 			announced.Wait()
@@ -68,7 +68,7 @@ func sendBare(c Cell) error {
 	}
 }
 
-// hear is a session until its PE has announced all its routes; it tells which PE that is.
+// hear serves a session until its PE has announced all its routes, and returns the PE's index.
 func (w *World) hear(conn net.Conn) (int, error) {
 	if _, err := conn.Write(append(w.family.open([4]byte{10, 255, 0, 1}, false), rawbgp.Message(4, nil)...)); err != nil {
 		return 0, err

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// bird is BIRD 2: an import filter per PE marks routes with their pool, an export filter per PE takes the pool's and
-// puts its own route target in place. A change rewrites two filters of one PE and reconfigures; BIRD reloads that PE's
-// channel alone, by route refresh and by a walk through the table. (Filters that list a pool's route targets would have
-// to change at all members, with a walk for each.) What is common to all is in two functions and a template: BIRD reads
-// and compares its whole configuration each time, so that a short one counts.
+// bird is BIRD 2. An import filter per PE marks routes with their pool; an export filter per PE takes the routes of the
+// PE's pool and sets the PE's route target. A change rewrites two filters of one PE and reconfigures; BIRD reloads that
+// PE's channel alone, by route refresh and by a walk through the table. (Filters that list a pool's route targets would
+// have to change for all members, with a walk for each.) Two functions and a template hold the common parts, because
+// BIRD reads and compares its whole configuration each time, so that a short one is faster.
 type bird struct {
 	p      *Process
 	config string
@@ -48,7 +48,7 @@ func startBird(c Cell, w *World, dir string) (Driver, error) {
 	return b, nil
 }
 
-// configure writes the configuration for the world as it is.
+// configure writes the configuration for the present state of the world.
 func (b *bird) configure() error {
 	var t strings.Builder
 	fmt.Fprintf(&t, `router id 10.255.0.1;
@@ -98,7 +98,7 @@ func (b *bird) move(int, int, int) error {
 	if !strings.HasPrefix(reply, "0003") && !strings.HasPrefix(reply, "0004") {
 		return fmt.Errorf("BIRD refuses its configuration: %s", reply)
 	}
-	// BIRD would sleep up to 3 s with work at hand; questions keep it awake.
+	// BIRD sleeps up to 3 s although it has work to do; queries keep it awake.
 	for range 100 {
 		if _, err := b.command("show status"); err != nil {
 			return err
@@ -115,7 +115,7 @@ func (b *bird) command(line string) (string, error) {
 	return b.reply()
 }
 
-// reply reads lines until one with a code and a space, and gives that.
+// reply reads lines until one has a code and a space, and returns that line.
 func (b *bird) reply() (string, error) {
 	_ = b.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	for {
@@ -124,7 +124,7 @@ func (b *bird) reply() (string, error) {
 			return "", err
 		}
 		final := len(line) > 4 && line[0] >= '0' && line[0] <= '9' && line[4] == ' '
-		if final && !strings.HasPrefix(line, "0002") { // 0002: reading the configuration; another line follows
+		if final && !strings.HasPrefix(line, "0002") { // 0002: BIRD reads the configuration; another line follows
 			return strings.TrimSpace(line), nil
 		}
 	}

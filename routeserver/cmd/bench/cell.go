@@ -14,30 +14,30 @@ import (
 	"time"
 )
 
-// Result is what a daemon did at a size. Times are in milliseconds.
+// Result is the measurement of a daemon at a size. Times are in milliseconds.
 type Result struct {
 	Cell
 	Version    string  `json:"version,omitempty"`
 	Error      string  `json:"error,omitempty"`
-	First      string  `json:"first_attempt,omitempty"`  // why there was a second one
-	Converged  float64 `json:"convergence_ms,omitempty"` // all PEs announce at once, until the last PE has the last route
+	First      string  `json:"first_attempt,omitempty"`  // error of the first attempt, if there was a second one
+	Converged  float64 `json:"convergence_ms,omitempty"` // from all announcements at once to the last route at the last PE
 	Made       int     `json:"changes_made"`
 	P50        float64 `json:"change_p50_ms,omitempty"`
 	P99        float64 `json:"change_p99_ms,omitempty"` // the slowest, with less than 100 changes
 	ChangeCPU  float64 `json:"change_cpu_s,omitempty"`  // per change
-	Withdrawal float64 `json:"withdrawal_ms,omitempty"` // a site withdraws all it has, until the last PE has lost it
-	FlapDown   float64 `json:"flap_down_ms,omitempty"`  // a session ends, until the last PE has lost its routes
-	FlapUp     float64 `json:"flap_up_ms,omitempty"`    // it connects again, until all is as before
-	NeverUp    string  `json:"flap_up_never,omitempty"` // why that does not happen
+	Withdrawal float64 `json:"withdrawal_ms,omitempty"` // from a site's withdrawal of all routes until the last PE has lost them
+	FlapDown   float64 `json:"flap_down_ms,omitempty"`  // from the end of a session until the last PE has lost its routes
+	FlapUp     float64 `json:"flap_up_ms,omitempty"`    // from the new connection until all is as before
+	NeverUp    string  `json:"flap_up_never,omitempty"` // why the session's routes do not come back
 	Peak       float64 `json:"peak_mb,omitempty"`       // VmHWM
-	CPU        float64 `json:"cpu_s,omitempty"`         // user and system, all of the daemon's life
+	CPU        float64 `json:"cpu_s,omitempty"`         // user and system, over the daemon's life
 	Checked    int64   `json:"announcements_checked"`
 	Own        int64   `json:"own_routes_reflected"`
 	Check      string  `json:"check"`
 }
 
-// measurePatiently gives a daemon a second chance: one that loses a session in the rush at the start (bgpd does, now and
-// then) has not shown how fast it is.
+// measurePatiently measures a daemon a second time if the first run fails. A daemon that loses a session in the rush at
+// the start (bgpd sometimes does) has not shown how fast it is.
 func measurePatiently(c Cell, args []string) Result {
 	first := measureOutside(c, args)
 	if first.Error == "" || first.Error == interrupted {
@@ -48,10 +48,10 @@ func measurePatiently(c Cell, args []string) Result {
 	return second
 }
 
-// interrupted is the error of a cell that somebody has stopped.
+// interrupted is the error of a cell that a signal has stopped.
 const interrupted = "interrupted"
 
-// measureOutside makes a namespace, measures in it, and leaves nothing behind whatever happens.
+// measureOutside makes a namespace, measures in it, and removes it in every case.
 func measureOutside(c Cell, args []string) Result {
 	result := Result{Cell: c}
 	namespace := fmt.Sprintf("weft-bench-%d", os.Getpid())
@@ -64,8 +64,8 @@ func measureOutside(c Cell, args []string) Result {
 		result.Error = strings.TrimSpace(string(out))
 		return result
 	}
-	// Acknowledgements at once: the emulated PEs have nothing to send that they could ride on, and a daemon that leaves
-	// TCP's Nagle algorithm on (BIRD) would be held up by 40 ms each time.
+	// Acknowledge at once: the emulated PEs send no data that could carry an acknowledgement, and a daemon that leaves
+	// TCP's Nagle algorithm on (BIRD) would wait for 40 ms each time.
 	for _, to := range []string{"127.0.0.0/8", "127.0.0.1"} {
 		out, err := exec.Command("ip", "-n", namespace, "route", "change", "local", to, "dev", "lo", "table", "local",
 			"proto", "kernel", "scope", "host", "src", "127.0.0.1", "quickack", "1").CombinedOutput()
@@ -86,7 +86,7 @@ func measureOutside(c Cell, args []string) Result {
 	}
 	dir, err := os.MkdirTemp("", "weft-bench-")
 	if err == nil {
-		err = os.Chmod(dir, 0o755) // bgpd gives up root
+		err = os.Chmod(dir, 0o755) // bgpd drops root privileges
 	}
 	if err != nil {
 		result.Error = err.Error()
@@ -131,7 +131,7 @@ func measureOutside(c Cell, args []string) Result {
 	return result
 }
 
-// measureInside measures one cell in the namespace that it is in, and writes the result to standard output.
+// measureInside measures one cell in the present namespace and writes the result to standard output.
 func measureInside(text string, t Tools) error {
 	var c Cell
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -177,7 +177,7 @@ func measure(c Cell, result *Result) error {
 		return errors.Join(err, d.process().dead())
 	}
 	go r.keepalives()
-	time.Sleep(time.Second) // End-of-RIBs and the like are out of the way
+	time.Sleep(time.Second) // the exchange of End-of-RIBs and the like ends
 	r.stage(func(w *World) {
 		for i := range w.silent {
 			w.silent[i] = false
@@ -200,13 +200,13 @@ func measure(c Cell, result *Result) error {
 	return r.audit()
 }
 
-// cases are what happens to a converged region.
+// cases measures membership changes, a withdrawal and a session flap in a converged region.
 func cases(c Cell, d Driver, r *Receiver, result *Result, left func() time.Duration) error {
 	var times []time.Duration
 	before, begin := d.process().cpu(), time.Now()
 	for n := range c.Changes {
 		if n >= 4 && n%2 == 0 && time.Since(begin) > c.Limit/12 {
-			break // slow ones make fewer
+			break // a slow daemon makes fewer changes
 		}
 		site := (n / 2 * 7) % c.PEs
 		target := r.world.pool[site]

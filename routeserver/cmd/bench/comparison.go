@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// slower is how much more of anything the release of now may take than the one before, in percent.
+// slower is the increase of a figure over the earlier release, in percent, above which the later release counts as
+// worse.
 const slower = 10.0
 
-// figure is one of a result's, of which less is better.
+// figure is a value of a result; less is better.
 type figure struct {
 	name string
 	of   func(Result) float64
@@ -40,7 +41,7 @@ have their median (bootstrap). While the bound is in between, a size gets more r
 
 `
 
-// publishComparison prints the table of both releases, writes the page, if it has a name, and returns an error if the
+// publishComparison prints the table of both releases, writes the page if it has a name, and returns an error if the
 // later release is worse.
 func publishComparison(f Figures, revisions, page string) error {
 	text, worse := comparison(f.Results, revisions)
@@ -57,7 +58,8 @@ func publishComparison(f Figures, revisions, page string) error {
 	return nil
 }
 
-// comparison is the medians of both releases in Markdown, and in words which of the later one's are worse.
+// comparison returns the medians of both releases in Markdown, and a text for each median of the later one that is
+// worse.
 func comparison(results []Result, revisions string) (string, []string) {
 	var text strings.Builder
 	var sizes []Size
@@ -99,7 +101,7 @@ func comparison(results []Result, revisions string) (string, []string) {
 	return text.String(), worse
 }
 
-// undecided says whether any figure's change at a size may lie on either side of the bound.
+// undecided reports whether the change of any figure at a size may lie on either side of the bound.
 func undecided(results []Result, size Size) bool {
 	return slices.ContainsFunc(compared, func(f figure) bool {
 		rounds := pairs(results, size, f)
@@ -107,7 +109,7 @@ func undecided(results []Result, size Size) bool {
 	})
 }
 
-// pairs are a figure at a size in each round that gave it of both releases.
+// pairs returns a figure at a size for each round that measured it with both releases.
 func pairs(results []Result, size Size, f figure) (found []pair) {
 	of := map[string][]float64{}
 	for _, r := range results {
@@ -127,7 +129,7 @@ func pairs(results []Result, size Size, f figure) (found []pair) {
 	return found
 }
 
-// failures says how many rounds of a release gave no figures, and why the first did not.
+// failures describes how many rounds of a release gave no figures, and why the first one failed.
 func failures(results []Result, size Size, daemon string) string {
 	count, why := 0, ""
 	for _, r := range results {

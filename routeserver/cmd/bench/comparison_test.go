@@ -14,7 +14,7 @@ func took(daemon string, converged ...float64) (results []Result) {
 	return results
 }
 
-// TestAWorseMedianIsNamed, whatever single rounds were like.
+// TestAWorseMedianIsNamed checks that comparison names a worse median, whatever the single rounds are.
 func TestAWorseMedianIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		now   []float64
@@ -38,7 +38,7 @@ func TestAWorseMedianIsNamed(t *testing.T) {
 	}
 }
 
-// TestARoundThatFailsIsWorse, for it has no figures to compare.
+// TestARoundThatFailsIsWorse checks that a failed round counts as worse, since it has no figures.
 func TestARoundThatFailsIsWorse(t *testing.T) {
 	failed := Result{Cell: Cell{Daemon: now, Size: small}, Error: "no session"}
 	_, worse := comparison(append(took(before, 100), append(took(now, 100), failed)...), "")
@@ -47,7 +47,7 @@ func TestARoundThatFailsIsWorse(t *testing.T) {
 	}
 }
 
-// TestMoreRoundsWhileTheBoundIsBetween: figures that scatter do not decide, those that agree do, on either side.
+// TestMoreRoundsWhileTheBoundIsBetween checks that scattered figures are undecided and that agreeing ones decide.
 func TestMoreRoundsWhileTheBoundIsBetween(t *testing.T) {
 	for name, c := range map[string]struct {
 		now       []float64
@@ -67,7 +67,7 @@ func TestMoreRoundsWhileTheBoundIsBetween(t *testing.T) {
 	}
 }
 
-// TestAPageIsMadeAgainFromItsFigures, to the digit.
+// TestAPageIsMadeAgainFromItsFigures checks that the same figures give the same page, to the digit.
 func TestAPageIsMadeAgainFromItsFigures(t *testing.T) {
 	results := append(took(before, 60, 80, 70, 95), took(now, 61, 85, 72, 99)...)
 	first, _ := comparison(results, "a..b")

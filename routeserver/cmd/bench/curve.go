@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// curve is how the time of a change grows with one thing, while others stay as they are.
+// curve shows how the time of a change grows with one quantity while the others are constant.
 type curve struct {
 	title, axis string
 	of          func(Size) bool
@@ -21,7 +21,7 @@ var growth = []curve{
 		func(s Size) bool { return s.Family == "vpnv4" && s.Pool == 10 && s.Routes == 100000 }, Size.each},
 }
 
-// curves is two panels side by side, below y = top: membership change, p50, on logarithmic scales.
+// curves draws two panels side by side, below y = top: the p50 of membership changes on logarithmic scales.
 func curves(results []Result, top int) string {
 	var t strings.Builder
 	for n, c := range growth {
@@ -52,7 +52,7 @@ func curves(results []Result, top int) string {
 			fmt.Fprintf(&t, `<text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", x(v), bottom+16, v)
 		}
 		fmt.Fprintf(&t, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", left+130, bottom+32, c.axis)
-		for _, r := range results { // in the daemons' order
+		for _, r := range results { // in the order of the daemons
 			line := points[r.Daemon]
 			if len(line) == 0 {
 				continue

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// Driver makes a daemon do the job by its best means.
+// Driver makes a daemon do the job in the way that suits it best.
 type Driver interface {
 	process() *Process
 	version() string
-	// move takes a site from one pool to another. The receiver's world has it there already.
+	// move moves a site to another pool. The receiver's world already has the site there.
 	move(site, from, to int) error
 }
 
-// kind is what there is to know of a daemon before it runs.
+// kind is the static description of a daemon.
 type kind struct {
 	start  func(c Cell, w *World, dir string) (Driver, error)
-	rtc    bool // it is used with RT-Constrain
-	shared bool // it cannot give each PE its own route target: a route carries those of its pool
-	bare   bool // it only sends
+	rtc    bool // the daemon uses RT-Constrain
+	shared bool // the daemon cannot give each PE its own route target: a route carries those of its pool
+	bare   bool // the daemon only sends
 
-	families []string // that it has, if not all
-	most     int      // PEs that it is measured with, if not any number
-	widest   int      // members of a pool likewise
+	families []string // families that it has; empty: all
+	most     int      // largest number of PEs that it is measured with; 0: any
+	widest   int      // largest number of members of a pool; 0: any
 }
 
-// lacks says whether a size is not for a daemon.
+// lacks reports whether a size is not measured with a daemon.
 func (k *kind) lacks(s Size) bool {
 	return len(k.families) > 0 && !slices.Contains(k.families, s.Family) || k.most > 0 && s.PEs > k.most || k.widest > 0 && s.Pool > k.widest
 }
@@ -46,7 +46,7 @@ var drivers = map[string]*kind{
 	"gobgp-reorigin": {start: startReorigin, rtc: true, shared: true, widest: 100},
 }
 
-// Process is a daemon that runs.
+// Process is a running daemon.
 type Process struct {
 	command *exec.Cmd
 	log     string
@@ -71,7 +71,7 @@ func startProcess(dir, name string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// stop ends the daemon, by force if it does not end within three seconds.
+// stop ends the daemon, and kills it if it does not end within three seconds.
 func (p *Process) stop() {
 	_ = p.command.Process.Signal(os.Interrupt)
 	select {
@@ -82,7 +82,7 @@ func (p *Process) stop() {
 	}
 }
 
-// dead is an error with the daemon's last words, if it has ended or said something.
+// dead returns an error with the end of the daemon's log, if the daemon has ended or has written a log.
 func (p *Process) dead() error {
 	text, _ := os.ReadFile(p.log)
 	words := strings.TrimSpace(string(text[max(0, len(text)-500):]))
@@ -97,7 +97,7 @@ func (p *Process) dead() error {
 	return fmt.Errorf("the daemon said: %s", words)
 }
 
-// peak is the process's largest resident size in MB.
+// peak returns the largest resident size of the process in MB.
 func (p *Process) peak() float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	for line := range strings.Lines(string(text)) {
@@ -109,7 +109,7 @@ func (p *Process) peak() float64 {
 	return 0
 }
 
-// cpu is the process's user and system time in seconds (clock ticks of 10 ms).
+// cpu returns the user and system time of the process in seconds (clock ticks of 10 ms).
 func (p *Process) cpu() float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
 	_, after, _ := strings.Cut(string(text), ") ")
@@ -122,7 +122,7 @@ func (p *Process) cpu() float64 {
 	return (user + system) / 100
 }
 
-// patiently repeats something that cannot work before a daemon is up.
+// patiently repeats a call that fails until the daemon is up.
 func patiently(p *Process, f func() error) error {
 	var err error
 	for range 400 {
@@ -138,7 +138,7 @@ func patiently(p *Process, f func() error) error {
 	return err
 }
 
-// output is a command's first line.
+// output returns the first line of a command's output.
 func output(name string, args ...string) string {
 	out, _ := exec.Command(name, args...).CombinedOutput()
 	line, _, _ := strings.Cut(string(out), "\n")

@@ -2,16 +2,16 @@ package main
 
 import "encoding/binary"
 
-// Family is what the PEs announce. Every route names its site and its number in the NLRI.
+// Family is the address family that the PEs announce. Every NLRI contains its site and its route number.
 type Family struct {
 	afi  uint16
 	safi byte
-	hop  []byte // what goes before the four bytes of the next hop
+	hop  []byte // octets before the four bytes of the next hop
 	size int    // of an NLRI
 	nlri func(dst []byte, site, k int) []byte
-	read func(nlri []byte) (site, k int) // of an NLRI that has the right size
+	read func(nlri []byte) (site, k int) // of an NLRI of the right size
 
-	weft string // its names
+	weft string // names of the family
 	frr  string
 }
 
@@ -26,19 +26,19 @@ var families = map[string]*Family{
 
 func site32(b []byte) int { return int(binary.BigEndian.Uint32(b)) - 1 }
 
-// rd is a site's route distinguisher, of type 0.
+// rd appends a site's route distinguisher, of type 0.
 func rd(dst []byte, i int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0, 0, asn>>8, asn&0xff), uint32(i+1))
 }
 
-// vpnv4Route is a host route (RFC 4364 section 4.3.4).
+// vpnv4Route appends a host route (RFC 4364 section 4.3.4).
 func vpnv4Route(dst []byte, i, k int) []byte {
 	label := uint32(i+16)<<4 | 1
 	dst = rd(append(dst, 24+64+32, byte(label>>16), byte(label>>8), byte(label)), i)
 	return append(dst, 100, 64, byte(k>>8), byte(k))
 }
 
-// evpnRoute is a MAC advertisement (RFC 7432 section 7.2).
+// evpnRoute appends a MAC advertisement (RFC 7432 section 7.2).
 func evpnRoute(dst []byte, i, k int) []byte {
 	dst = rd(append(dst, 2, 33), i)
 	dst = append(dst, make([]byte, 10+4)...) // single-homed, no tag
@@ -46,7 +46,7 @@ func evpnRoute(dst []byte, i, k int) []byte {
 	return append(dst, byte(i>>12), byte(i>>4), byte(i<<4)|1)
 }
 
-// vplsRoute is a label block (RFC 4761 section 3.2.2); the VE IDs are a site's routes.
+// vplsRoute appends a label block (RFC 4761 section 3.2.2); the VE IDs number a site's routes.
 func vplsRoute(dst []byte, i, k int) []byte {
 	dst = rd(append(dst, 0, 17), i)
 	dst = append(dst, byte((k+1)>>8), byte(k+1), 0, 1, 0, 8)

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Figures are what a run found, as they are kept.
+// Figures are the results of a run, as the file of figures holds them.
 type Figures struct {
 	Machine string   `json:"machine"`
 	Load    string   `json:"load_average_before"`

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// frr is FRR's bgpd: a route map per pool inwards takes the route targets off and marks routes with their pool, one per
-// pool outwards takes those so marked and sets the route targets of all members. (`set extcommunity rt` adds; hence
-// `none` inwards.) PEs with the same map outwards are one update group, for which bgpd works once; a map for each PE with
-// its own route target alone makes it work for each. A change edits the
-// maps outwards of both pools in one transaction, since each edit costs a copy of all maps, and gives one PE other maps,
-// which makes bgpd ask it for its routes and send it others. PEs see the route targets of their whole pool.
+// frr is FRR's bgpd, with two route maps per pool. The inbound map removes the route targets and marks routes with
+// their pool; the outbound map takes routes with that mark and sets the route targets of all members. (`set
+// extcommunity rt` adds; hence `none` inbound.) PEs with the same outbound map form one update group, for which bgpd
+// works once; with a map per PE that sets only the PE's own route target, bgpd works for each PE. A change edits the
+// outbound maps of both pools in one transaction, since each edit costs a copy of all maps, and gives one PE other
+// maps; bgpd then asks that PE for its routes and sends it others. PEs see the route targets of their whole pool.
 type frr struct {
 	p      *Process
 	conn   net.Conn
@@ -24,7 +24,7 @@ type frr struct {
 }
 
 func startFRR(c Cell, w *World, dir string) (Driver, error) {
-	if err := os.Chmod(dir, 0o777); err != nil { // bgpd gives up root
+	if err := os.Chmod(dir, 0o777); err != nil { // bgpd drops root privileges
 		return nil, err
 	}
 	var t strings.Builder
@@ -74,7 +74,7 @@ func startFRR(c Cell, w *World, dir string) (Driver, error) {
 func (f *frr) process() *Process { return f.p }
 func (f *frr) version() string   { return output(f.binary, "--version") }
 
-// targets edits the route targets that a pool's map sets.
+// targets returns the commands that set the route targets in a pool's map.
 func targets(w *World, pool int) []string {
 	edit := []string{fmt.Sprintf("route-map out%d permit 10", pool), "no set extcommunity rt"}
 	if members := w.members(pool); len(members) > 0 {
@@ -94,7 +94,7 @@ func (f *frr) move(s, from, to int) error {
 		fmt.Sprintf("neighbor %s route-map in%d in", address(s), to), fmt.Sprintf("neighbor %s route-map out%d out", address(s), to), "end")...)
 }
 
-// commands speaks as vtysh does: a command ends with a zero byte, a reply with three and a status.
+// commands speaks the protocol of vtysh: a zero byte ends a command; three zero bytes and a status end a reply.
 func (f *frr) commands(lines ...string) error {
 	for _, line := range lines {
 		_ = f.conn.SetDeadline(time.Now().Add(time.Minute))

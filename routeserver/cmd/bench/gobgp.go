@@ -10,15 +10,15 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// gobgp is stock gobgpd, in two ways (and in a third, which is reorigin).
+// gobgp is stock gobgpd, used in two ways (reorigin is a third one).
 //
-// With RT-Constrain: an import policy with a statement per pool puts the route targets of all members in place of a
-// route's own, and RT-Constrain decides who gets it. A change sets the policies and softly resets the members of both
-// pools inwards. PEs see the route targets of their whole pool.
+// With RT-Constrain: an import policy with a statement per pool replaces a route's route target by those of all
+// members, and RT-Constrain decides which PEs get the route. A change sets the policies and softly resets the members
+// of both pools inbound. PEs see the route targets of their whole pool.
 //
-// With export statements: imports mark routes with their pool; exports have a statement per PE that takes the pool's and
-// sets its route target. A change sets the policies and softly resets one PE. Statements are tried one after the other
-// for each path and peer, so that this suits few PEs only.
+// With export statements: the import policy marks routes with their pool; the export policy has a statement per PE that
+// takes the pool's routes and sets the PE's route target. A change sets the policies and softly resets one PE. gobgpd
+// tries the statements one after the other for each path and peer, so that this suits few PEs only.
 type gobgp struct {
 	way    way
 	p      *Process
@@ -27,7 +27,7 @@ type gobgp struct {
 	binary string
 }
 
-// way is how gobgpd is made to do the job.
+// way is the way in which gobgpd does the job.
 type way int
 
 const (
@@ -112,7 +112,7 @@ func (g *gobgp) families() []*api.AfiSafi {
 	return list
 }
 
-// policies sets the policies for the world as it is; assignments stay.
+// policies sets the policies for the present state of the world; the assignments stay.
 func (g *gobgp) policies(ctx context.Context) error {
 	accept := api.RouteAction_ROUTE_ACTION_ACCEPT
 	if g.way == reorigination {
@@ -135,7 +135,7 @@ func (g *gobgp) policies(ctx context.Context) error {
 			targets = append(targets, fmt.Sprintf("rt:%d:%d", asn, i+1))
 		}
 		if len(neighbours) == 0 {
-			continue // an empty set of neighbours would match everybody
+			continue // an empty set of neighbours would match every neighbour
 		}
 		r.DefinedSets = append(r.DefinedSets, &api.DefinedSet{DefinedType: api.DefinedType_DEFINED_TYPE_NEIGHBOR, Name: pool(v), List: neighbours})
 		pools.Statements = append(pools.Statements, &api.Statement{
@@ -144,7 +144,7 @@ func (g *gobgp) policies(ctx context.Context) error {
 			Actions:    g.mark(v, targets),
 		})
 	}
-	reflect := &api.Policy{Name: "reflect", Statements: []*api.Statement{{ // membership stays here
+	reflect := &api.Policy{Name: "reflect", Statements: []*api.Statement{{ // gobgpd sends no membership routes
 		Name: "routes", Conditions: &api.Conditions{AfiSafiIn: []*api.Family{g.w.family.gobgp()}}, Actions: &api.Actions{RouteAction: accept},
 	}}}
 	if g.way == exports {
@@ -175,7 +175,7 @@ func (g *gobgp) policies(ctx context.Context) error {
 	return err
 }
 
-// mark is what imports do to the routes of a pool.
+// mark returns the actions of the import policy on the routes of a pool.
 func (g *gobgp) mark(pool int, targets []string) *api.Actions {
 	a := &api.Actions{RouteAction: api.RouteAction_ROUTE_ACTION_ACCEPT}
 	if g.way == exports {

@@ -1,7 +1,8 @@
-// Command bench compares route servers that do the same job: one site route target per PE, pools, and route targets
-// rewritten so that each PE holds the routes of its own pool under its own route target, and nothing else.
+// Command bench compares route servers that do the same job: each PE has a site route target, sites share pools, and
+// the server rewrites route targets so that each PE holds the routes of its own pool, with its own route target, and no
+// others.
 //
-// Every daemon runs alone in a network namespace of its own, with the same emulated PEs; see ../../docs/reports/routeserver.md.
+// Every daemon runs alone in a network namespace, with the same emulated PEs; see ../../docs/reports/routeserver.md.
 package main
 
 import (
@@ -13,16 +14,16 @@ import (
 	"time"
 )
 
-// Cell is one measurement to make: a daemon and a size.
+// Cell is one measurement: a daemon and a size.
 type Cell struct {
 	Daemon string `json:"daemon"`
 	Size
-	Changes int           `json:"changes"` // membership changes to make
+	Changes int           `json:"changes"` // number of membership changes
 	Limit   time.Duration `json:"limit"`   // for the whole cell
 	Tools   Tools         `json:"-"`
 }
 
-// Tools are where the daemons are.
+// Tools are the paths of the daemons.
 type Tools struct{ Weft, Before, Gobgpd, Bird, Bgpd string }
 
 func main() {

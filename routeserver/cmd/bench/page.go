@@ -70,7 +70,7 @@ func publish(page string, f Figures) error {
 
 var colours = map[string]string{"bare": "#999999", "weft": "#0072b2", "bird": "#d55e00", "frr": "#009e73", "gobgp": "#cc79a7", "gobgp-export": "#e69f00", "gobgp-reorigin": "#56b4e9"}
 
-// plot is two panels of bars on logarithmic scales, a group per size.
+// plot draws two panels of bars on logarithmic scales, with a group per size.
 func plot(results []Result) string {
 	var sizes, daemons []string
 	for _, r := range results {

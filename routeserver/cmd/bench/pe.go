@@ -13,7 +13,8 @@ import (
 	"weft/routeserver/internal/rawbgp"
 )
 
-// PE is an emulated PE: a session, and what it holds. What it holds is guarded by its Receiver's lock of the PE.
+// PE is an emulated PE: a session and the routes that it holds. Its reader changes them with the Receiver's read lock;
+// all else takes the write lock.
 type PE struct {
 	index   int
 	conn    net.Conn
@@ -22,7 +23,7 @@ type PE struct {
 	closing bool
 }
 
-// connect opens PE i's session and reads from it in the background; it retries until the daemon takes it.
+// connect opens PE i's session and reads from it in the background. It retries until the daemon takes the session.
 func (r *Receiver) connect(i int, until time.Time) error {
 	var last error
 	for time.Now().Before(until) {
@@ -84,7 +85,7 @@ func (r *Receiver) listen(p *PE, in *bufio.Reader) {
 	}
 }
 
-// announced is what PE i announces at present.
+// announced returns the present announcements of PE i.
 func (r *Receiver) announced(i int) []byte {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -94,7 +95,7 @@ func (r *Receiver) announced(i int) []byte {
 	return append(r.world.family.announcements(i, r.world.routes, rt(i)), r.world.family.endOfRIB()...)
 }
 
-// update takes an UPDATE apart and checks each route in it.
+// update parses an UPDATE and checks each route in it.
 func (r *Receiver) update(p *PE, body []byte) error {
 	bad := errors.New("an UPDATE is malformed")
 	if len(body) < 4 || body[0]|body[1] != 0 {
@@ -135,7 +136,7 @@ func (r *Receiver) update(p *PE, body []byte) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.pes[p.index] != p {
-		return nil // of a session that is over
+		return nil // an UPDATE of an earlier session
 	}
 	if len(unreach) > 3 && unreach[2] == r.world.family.safi {
 		if err := r.each(p, unreach[3:], nil, false); err != nil {
@@ -151,7 +152,7 @@ func (r *Receiver) update(p *PE, body []byte) error {
 	return nil
 }
 
-// each applies NLRIs to what the PE holds.
+// each applies NLRIs to the routes that the PE holds.
 func (r *Receiver) each(p *PE, nlris, targets []byte, announced bool) error {
 	f := r.world.family
 	for ; len(nlris) > 0; nlris = nlris[f.size:] {
@@ -163,7 +164,7 @@ func (r *Receiver) each(p *PE, nlris, targets []byte, announced bool) error {
 			return errors.New("an NLRI came that nobody announced")
 		}
 		if s == p.index {
-			r.own.Add(1) // a reflected route of its own, which a PE ignores (RFC 4456 section 8)
+			r.own.Add(1) // a reflected route of the PE itself, which a PE ignores (RFC 4456 section 8)
 			continue
 		}
 		bitmap := p.held[s]
@@ -197,7 +198,7 @@ func (r *Receiver) each(p *PE, nlris, targets []byte, announced bool) error {
 	return nil
 }
 
-// check is what makes the figures worth anything: every route target of every announcement, and its pool.
+// check verifies the pool and every route target of an announcement. Without it the figures would mean nothing.
 func (r *Receiver) check(p *PE, s int, targets []byte) {
 	r.checked.Add(1)
 	if !r.world.allows(p.index, s) {
@@ -215,7 +216,7 @@ func (r *Receiver) check(p *PE, s int, targets []byte) {
 	found := false
 	for c := targets; len(c) >= 8; c = c[8:] {
 		if c[1] != mine[1] {
-			continue // no route target: gobgpd adds MAC mobility to EVPN routes
+			continue // not a route target: gobgpd adds MAC mobility to EVPN routes
 		}
 		t := int(binary.BigEndian.Uint32(c[4:8])) - 1
 		found = found || bytes.Equal(c[:8], mine)
@@ -229,7 +230,7 @@ func (r *Receiver) check(p *PE, s int, targets []byte) {
 	}
 }
 
-// lacks counts the routes that PE p has too few or too many.
+// lacks counts the routes that PE i has too few or too many.
 func (r *Receiver) lacks(i int) int64 {
 	p, n := r.pes[i], 0
 	if i == r.lost {
@@ -249,7 +250,7 @@ func (r *Receiver) lacks(i int) int64 {
 	return int64(n)
 }
 
-// recount compares counters with bitmaps: a check of the receiver itself.
+// recount compares the counters with the bitmaps, as a check of the receiver itself.
 func (p *PE) recount() error {
 	for s, bitmap := range p.held {
 		n := 0

@@ -9,9 +9,9 @@ import (
 	"weft/routeserver/internal/rawbgp"
 )
 
-// Receiver is all PEs, and the account of what they still lack.
+// Receiver is all PEs and the count of routes that they still lack.
 type Receiver struct {
-	mu      sync.RWMutex // written by stages; each PE's holdings by its one reader
+	mu      sync.RWMutex // stages write; a PE's only reader changes its routes under the read lock
 	pes     []*PE
 	world   *World
 	rtc     bool // PEs speak RFC 4684
@@ -22,7 +22,7 @@ type Receiver struct {
 	own     atomic.Int64
 
 	state      sync.Mutex
-	at         time.Time // when nothing was missing any more
+	at         time.Time // time at which no route was missing any more
 	done       chan struct{}
 	broken     error
 	wrong      int
@@ -64,7 +64,7 @@ func (r *Receiver) violation(text string) {
 	}
 }
 
-// stage changes what ought to be. Before that, what was has to have come true.
+// stage changes the world that the PEs should see. The state before it must have been reached.
 func (r *Receiver) stage(change func(*World)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,8 +81,8 @@ func (r *Receiver) stage(change func(*World)) {
 	r.missing.Store(n)
 }
 
-// settle waits until nothing is missing, and gives the time since the start. It looks again a little later, so that
-// something that comes right and goes wrong again is not taken for success.
+// settle waits until no route is missing and returns the time since the start. It looks again 5 ms later, so that a
+// state that is right only for a moment does not count as success.
 func (r *Receiver) settle(start time.Time, limit time.Duration) (time.Duration, error) {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()

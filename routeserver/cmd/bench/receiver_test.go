@@ -2,9 +2,9 @@ package main
 
 import "testing"
 
-const routes = 300 // two messages and more
+const routes = 300 // more than two messages
 
-// TestReceiverSeesWrongRoutes feeds a PE what it must and must not get.
+// TestReceiverSeesWrongRoutes feeds a PE right and wrong routes and counts the violations.
 func TestReceiverSeesWrongRoutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		site   int

@@ -10,9 +10,9 @@ import (
 	"github.com/osrg/gobgp/v4/api"
 )
 
-// reorigin is stock gobgpd with a program beside it that listens to all Adj-RIB-Ins and originates every route anew, with
-// the route targets of the other members of its site's pool; RT-Constrain decides who gets it, and what PEs announce is
-// not reflected. A change originates the routes of both pools' members again.
+// reorigin is stock gobgpd beside a program that listens to all Adj-RIB-Ins and originates every route again, with the
+// route targets of the other members of its site's pool. RT-Constrain decides which PEs get it, and gobgpd does not
+// reflect the PEs' announcements. A change originates the routes of both pools' members again.
 type reorigin struct {
 	*gobgp
 	ctx    context.Context
@@ -20,11 +20,11 @@ type reorigin struct {
 	add    api.GoBgpService_AddPathStreamClient
 
 	mu     sync.Mutex
-	routes []map[string]*api.Path // of each site, as its PE announced them
+	routes []map[string]*api.Path // per site, as its PE announced them
 	sites  map[string]int         // by address
 }
 
-// batch is how many routes are originated at once.
+// batch is the number of routes that the program reads or originates at once.
 const batch = 1000
 
 func startReorigin(c Cell, w *World, dir string) (Driver, error) {
@@ -77,7 +77,7 @@ func (o *reorigin) listen() (err error) {
 	return nil
 }
 
-// heard originates what PEs announce, and withdraws what they withdraw or had when their session ended.
+// heard originates the routes that PEs announce, and withdraws those that they withdraw or lose with their session.
 func (o *reorigin) heard(event *api.WatchEventResponse) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,7 +112,7 @@ func (o *reorigin) heard(event *api.WatchEventResponse) error {
 	return o.originate(there, false)
 }
 
-// originate is called with the lock held.
+// originate requires the lock.
 func (o *reorigin) originate(paths []*api.Path, withdraw bool) error {
 	targets := map[string]*api.Attribute{}
 	var out []*api.Path
@@ -137,7 +137,7 @@ func (o *reorigin) originate(paths []*api.Path, withdraw bool) error {
 	return nil
 }
 
-// targets are those of the sites that share a site's pool.
+// targets returns the route targets of the other sites in a site's pool.
 func (o *reorigin) targets(site int) *api.Attribute {
 	list := &api.ExtendedCommunitiesAttribute{}
 	for _, i := range o.w.members(o.w.pool[site]) {

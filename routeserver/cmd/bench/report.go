@@ -12,7 +12,7 @@ func machine() string {
 	return fmt.Sprintf("%d cores, Linux %s, %s", runtime.NumCPU(), strings.TrimSpace(string(kernel)), runtime.Version())
 }
 
-// loadAverage is that of the last five minutes.
+// loadAverage returns the load average of the last five minutes.
 func loadAverage() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	words := strings.Fields(string(text))
@@ -30,7 +30,7 @@ func (r Result) line() string {
 		r.Size, r.Daemon, r.Converged, r.P50, r.P99, r.Made, r.Withdrawal, r.FlapDown, r.FlapUp, r.Peak, r.CPU)
 }
 
-// up is the time of a flap's second half, or what to say instead.
+// up returns the time of a flap's second half, or "never".
 func (r Result) up() string {
 	if r.NeverUp != "" {
 		return "never"
@@ -38,7 +38,7 @@ func (r Result) up() string {
 	return fmt.Sprintf("%.1f", r.FlapUp)
 }
 
-// table is all results in Markdown; ratios are to the bare sender and to weft, in the same run.
+// table returns all results in Markdown; ratios are to the bare sender and to weft, in the same run.
 func table(results []Result) string {
 	var t strings.Builder
 	t.WriteString("| PEs / routes / pool | daemon | convergence ms | × bare sender | change p50 / p99 ms (changes) | × weft (p50) | withdrawal ms | flap down / up ms | peak MB | CPU s |\n" +

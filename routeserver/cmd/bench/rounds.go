@@ -9,12 +9,13 @@ import (
 const (
 	now    = "weft"
 	before = "weft-before"
-	// patience is how many times as many rounds as asked for a size gets while it is not clear whether it takes more.
+	// patience limits the rounds of an undecided size, as a multiple of the rounds asked for.
 	patience = 3
 )
 
-// compare measures two releases in turn, each first in every other round, and returns an error if the later one is worse in
-// the median round. A size of which a figure's change may lie on either side of the bound gets more rounds.
+// compare measures two releases in turn, each first in every other round, and returns an error if the later one is
+// worse in the median round. A size gets more rounds while the change of one of its figures may lie on either side of
+// the bound.
 func compare(plan []Size, rounds int, revisions string, cell func(string, Size) Cell, args []string, output, page string) error {
 	load, results := loadAverage(), []Result{}
 	for round := 0; round < patience*rounds; round++ {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Size is how large a region is.
+// Size is the size of a region.
 type Size struct {
 	PEs    int    `json:"pes"`
 	Routes int    `json:"routes"`
@@ -15,7 +15,7 @@ type Size struct {
 	Family string `json:"family"`
 }
 
-// String is as sizes are given on the command line.
+// String returns the size as the command line takes it.
 func (s Size) String() string {
 	text := fmt.Sprintf("%d/%d/%d", s.PEs, s.Routes, s.Pool)
 	if s.Family != "vpnv4" {
@@ -24,7 +24,7 @@ func (s Size) String() string {
 	return text
 }
 
-// usual are the sizes that are measured if none are given.
+// usual returns the sizes that bench measures if the command line gives none.
 func usual(quick bool) []Size {
 	if quick {
 		return []Size{{10, 1000, 10, "vpnv4"}, {10, 10000, 10, "vpnv4"}, {100, 1000, 10, "vpnv4"}, {100, 10000, 10, "vpnv4"}}
@@ -68,5 +68,5 @@ func parseSizes(text string) ([]Size, error) {
 	return plan, nil
 }
 
-// each is how many routes a site has.
+// each returns the number of routes of a site.
 func (s Size) each() int { return cmp.Or(s.Routes/max(s.PEs, 1), 1) }

@@ -21,7 +21,7 @@ type weft struct {
 
 const weftToken = "bench"
 
-// startWeft makes the driver of the release that a program is.
+// startWeft returns the start function for the release of a program.
 func startWeft(program func(Tools) string) func(Cell, *World, string) (Driver, error) {
 	return func(c Cell, w *World, dir string) (Driver, error) { return runWeft(program(c.Tools), c, w, dir) }
 }

@@ -9,10 +9,10 @@ import (
 
 const asn = 65000
 
-// server is where every daemon listens, on its namespace's loopback.
+// server is the address on which every daemon listens, on its namespace's loopback.
 const server = "127.0.0.1"
 
-// World is what ought to be: which pool each site is in, and who is silent.
+// World is the expected state: the pool of each site, and the silent sites.
 type World struct {
 	pool   []int
 	before []int // the pools before the change in flight
@@ -27,20 +27,20 @@ func newWorld(c Cell) *World {
 	for i := range c.PEs {
 		w.pool = append(w.pool, i/c.Pool)
 	}
-	w.pools = max(w.pool[c.PEs-1]+1, 2) // with one pool only, changes lead to an empty one and back
+	w.pools = max(w.pool[c.PEs-1]+1, 2) // with a single pool, changes lead to an empty one and back
 	w.before = append([]int(nil), w.pool...)
 	return w
 }
 
-// wants says whether PE i is to hold the routes of site s.
+// wants reports whether PE i should hold the routes of site s.
 func (w *World) wants(i, s int) bool { return i != s && w.pool[i] == w.pool[s] && !w.silent[s] }
 
-// allows says whether PE i may hold routes of site s: now, or before the change in flight.
+// allows reports whether PE i may hold routes of site s: now, or before the change in flight.
 func (w *World) allows(i, s int) bool {
 	return w.pool[i] == w.pool[s] || w.before[i] == w.before[s]
 }
 
-// members are the sites of a pool.
+// members returns the sites of a pool.
 func (w *World) members(pool int) []int {
 	var m []int
 	for i, p := range w.pool {
@@ -51,20 +51,21 @@ func (w *World) members(pool int) []int {
 	return m
 }
 
-// address is where PE i's session comes from; it is also its router id and next hop but for the first byte.
+// address returns the source address of PE i's session. Its router ID and next hop differ from it in the first byte
+// only.
 func address(i int) string { return fmt.Sprintf("127.1.%d.%d", i/250, i%250+1) }
 
 func routerID(i int) [4]byte { return [4]byte{10, 1, byte(i / 250), byte(i%250 + 1)} }
 
-// rt is a site's route target: two-octet AS specific.
+// rt returns a site's route target: two-octet AS specific.
 func rt(i int) []byte {
 	return binary.BigEndian.AppendUint32([]byte{0, 2, asn >> 8, asn & 0xff}, uint32(i+1))
 }
 
-// perMessage is how many NLRIs go into a message, so that it stays below 4,096 bytes.
+// perMessage returns the number of NLRIs in a message, so that it stays below 4,096 bytes.
 func (f *Family) perMessage() int { return 3900 / f.size }
 
-// announcements are the UPDATEs with all routes of site s under a route target.
+// announcements returns the UPDATEs with all routes of site s under a route target.
 func (f *Family) announcements(s, routes int, target []byte) []byte {
 	var out []byte
 	for k := 0; k < routes; k += f.perMessage() {
@@ -80,7 +81,7 @@ func (f *Family) announcements(s, routes int, target []byte) []byte {
 	return out
 }
 
-// withdrawals are the UPDATEs that take all of them back.
+// withdrawals returns the UPDATEs that withdraw all routes of site s.
 func (f *Family) withdrawals(s, routes int) []byte {
 	var out []byte
 	for k := 0; k < routes; k += f.perMessage() {
@@ -99,7 +100,7 @@ func (f *Family) endOfRIB() []byte { return rawbgp.Update(rawbgp.Attribute(0x80,
 
 var endOfMembership = rawbgp.Update(rawbgp.Attribute(0x80, 15, []byte{0, 1, 132}))
 
-// membership is PE i's RFC 4684 interest in its own route target.
+// membership returns PE i's RFC 4684 interest in its own route target.
 func membership(i int) []byte {
 	id := routerID(i)
 	reach := append([]byte{0, 1, 132, 4}, id[:]...)
@@ -108,7 +109,7 @@ func membership(i int) []byte {
 		rawbgp.Attribute(0x80, 14, append(reach, rt(i)...)))
 }
 
-// open is an OPEN: the families, route refresh, four-octet AS numbers; 240 s of hold time.
+// open returns an OPEN with the families, route refresh, four-octet AS numbers and 240 s of hold time.
 func (f *Family) open(id [4]byte, rtc bool) []byte {
 	capabilities := []byte{1, 4, byte(f.afi >> 8), byte(f.afi), 0, f.safi, 2, 0, 65, 4, 0, 0, asn >> 8, asn & 0xff}
 	if rtc {

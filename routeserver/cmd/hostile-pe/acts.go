@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	turn  = 10 * time.Second      // how long one act lasts
+	turn  = 10 * time.Second      // duration of one act
 	pace  = 5 * time.Millisecond  // between two messages of most acts
 	slow  = 50 * time.Millisecond // between two poisons
 	large = 60_000                // octets of communities
 )
 
-// besiege does one act after the other until the context ends.
+// besiege runs one act after the other until the context ends.
 func (p *pe) besiege(ctx context.Context) {
 	for ctx.Err() == nil {
 		p.act(ctx, false, p.poison)
@@ -31,7 +31,7 @@ func (p *pe) besiege(ctx context.Context) {
 	}
 }
 
-// act does one thing for a turn, with a new session as soon as it has lost one. extended: with messages of up to 65,535
+// act runs a function for a turn, with a new session whenever it has lost one. If extended, messages have up to 65,535
 // octets (RFC 8654).
 func (p *pe) act(ctx context.Context, extended bool, do func(context.Context, *session)) {
 	ctx, cancel := context.WithTimeout(ctx, turn)
@@ -51,7 +51,7 @@ func (p *pe) act(ctx context.Context, extended bool, do func(context.Context, *s
 	}
 }
 
-// poison announces the corpus and takes it back.
+// poison announces the corpus and withdraws it.
 func (p *pe) poison(ctx context.Context, s *session) {
 	go s.listen(p.done)
 	all := poisons.In(poisons.EVPN, p.site)
@@ -72,7 +72,7 @@ func (p *pe) poison(ctx context.Context, s *session) {
 	}
 }
 
-// refresh asks for everything again and again, and takes nothing of it.
+// refresh asks for all routes again and again, and reads none.
 func (p *pe) refresh(ctx context.Context, s *session) {
 	if tcp, ok := s.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetReadBuffer(4096)
@@ -89,7 +89,7 @@ func (p *pe) refresh(ctx context.Context, s *session) {
 	}
 }
 
-// churn announces as many MACs as its endpoint may have, and one more, again and again.
+// churn announces as many MACs as its endpoint may have, then announces and withdraws one more, again and again.
 func (p *pe) churn(ctx context.Context, s *session) {
 	go s.listen(p.done)
 	for i := range p.macs {
@@ -110,7 +110,7 @@ func (p *pe) churn(ctx context.Context, s *session) {
 	}
 }
 
-// swell announces routes with as many communities as a message holds, other ones each time.
+// swell announces routes with 60,000 octets of communities, different ones each time.
 func (p *pe) swell(ctx context.Context, s *session) {
 	go s.listen(p.done)
 	for i := 0; pause(ctx, pace); i++ {
@@ -125,7 +125,7 @@ func (p *pe) swell(ctx context.Context, s *session) {
 	}
 }
 
-// oversize sends messages that are longer than a session without RFC 8654 may have.
+// oversize sends messages longer than a session without RFC 8654 allows.
 func (p *pe) oversize(ctx context.Context, s *session) {
 	go s.listen(p.done)
 	for i := 0; pause(ctx, slow); i++ {
@@ -136,7 +136,7 @@ func (p *pe) oversize(ctx context.Context, s *session) {
 	}
 }
 
-// garbage sends what is no BGP, and ends the session with it.
+// garbage sends malformed messages until the session ends.
 func (p *pe) garbage(ctx context.Context, s *session) {
 	go s.listen(p.done)
 	noise := make([]byte, 1+rand.IntN(4000))
@@ -154,7 +154,7 @@ func (p *pe) garbage(ctx context.Context, s *session) {
 	}
 }
 
-// flap opens sessions and drops them, as fast as the route server lets it, for a turn.
+// flap opens sessions and drops them for a turn, as fast as the route server allows.
 func (p *pe) flap(ctx context.Context) {
 	for end := time.Now().Add(turn); ctx.Err() == nil && time.Now().Before(end); {
 		if s, err := p.dial(ctx, false); err == nil {
@@ -168,7 +168,7 @@ func (p *pe) flap(ctx context.Context) {
 	}
 }
 
-// mac is an announcement of one MAC of its own, with more attributes after the usual ones.
+// mac returns an announcement of one of its MACs, with more attributes after the usual ones.
 func (p *pe) mac(i int, more []byte) []byte {
 	hop := p.site.Hop.AsSlice()
 	reach := append(append([]byte{0, 25, 70, byte(len(hop))}, hop...), 0)
@@ -180,13 +180,13 @@ func (p *pe) withdrawal(i int) []byte {
 	return rawbgp.Update(rawbgp.Attribute(0x80, 15, append([]byte{0, 25, 70}, p.nlri(i)...)))
 }
 
-// nlri is a MAC/IP advertisement without an address (RFC 7432 section 7.2).
+// nlri returns a MAC/IP advertisement without an address (RFC 7432 section 7.2).
 func (p *pe) nlri(i int) []byte {
 	v := append(append([]byte{2, 33}, p.site.RD[:]...), make([]byte, 14)...)
 	return append(v, 48, 2, 0xbb, 0, 0, byte(i>>8), byte(i), 0, 0, 0, 100)
 }
 
-// pause waits; false: the context has ended.
+// pause waits and returns false if the context has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

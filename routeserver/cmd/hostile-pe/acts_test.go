@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Messages are whole, so that the route server judges what is in them; only garbage is not.
+// TestMessagesAreWhole checks that all messages except garbage are well-formed, so that the route server judges their
+// content.
 func TestMessagesAreWhole(t *testing.T) {
 	s, err := site("10.255.0.5", "0000fde800001002", "0002fde800001002")
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command hostile is a PE of ill will: it does to a route server, one after the other and without end, what a PE must not be
-// able to hurt others with. `make siege` starts it in the place of a cloudlet's own speaker. At SIGTERM it prints what it
-// did, as JSON.
+// Command hostile-pe is a malicious PE: it repeats, without end, all acts by which a PE must not be able to hurt
+// others. `make siege` starts it in place of a cloudlet's own speaker. At SIGTERM it prints what it did, as JSON.
 package main
 
 import (
@@ -65,7 +64,7 @@ func site(from, rd, rt string) (s poisons.Site, err error) {
 	return s, nil
 }
 
-// counts are how often it did what.
+// counts are the numbers of acts by name.
 type counts struct {
 	mu sync.Mutex
 	of map[string]int

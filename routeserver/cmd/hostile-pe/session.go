@@ -13,25 +13,25 @@ import (
 
 const (
 	patience = 5 * time.Second // for an OPEN, a KEEPALIVE or a write
-	retry    = time.Second     // between attempts to have a session
+	retry    = time.Second     // between attempts to open a session
 )
 
-// pe is the hostile PE towards one route server.
+// pe is the hostile PE as one route server sees it.
 type pe struct {
 	from, to  string
 	asn, macs int
-	hurting   bool // it announces what the corpus says that a known daemon cannot take
+	hurting   bool // it also announces poisons that are known to hurt a daemon
 	site      poisons.Site
 	done      *counts
 }
 
-// session is one connection.
+// session is one BGP connection.
 type session struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-// dial has a session, or an error.
+// dial opens a session.
 func (p *pe) dial(ctx context.Context, extended bool) (*session, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(p.from)}, Timeout: patience}
 	conn, err := d.DialContext(ctx, "tcp", p.to)
@@ -46,7 +46,8 @@ func (p *pe) dial(ctx context.Context, extended bool) (*session, error) {
 	return s, nil
 }
 
-// open is its OPEN: EVPN, route refresh, four-octet AS numbers, and messages of up to 65,535 octets (RFC 8654) if extended.
+// open returns the PE's OPEN: EVPN, route refresh, four-octet AS numbers, and messages of up to 65,535 octets (RFC
+// 8654) if extended.
 func (p *pe) open(extended bool) []byte {
 	capabilities := []byte{1, 4, 0, 25, 0, 70, 2, 0, 70, 0}
 	capabilities = binary.BigEndian.AppendUint32(append(capabilities, 65, 4), uint32(p.asn))
@@ -63,7 +64,7 @@ func (p *pe) open(extended bool) []byte {
 	return rawbgp.Message(rawbgp.TypeOpen, append(body, capabilities...))
 }
 
-// listen takes what comes, so that nothing is in the way, and keeps the session alive.
+// listen reads and counts messages, so that the route server's writes never block.
 func (s *session) listen(done *counts) {
 	buf := make([]byte, rawbgp.Longest)
 	for {
@@ -80,7 +81,7 @@ func (s *session) listen(done *counts) {
 	}
 }
 
-// say writes a message; false: the session is over.
+// say writes a message and returns false if the session is over.
 func (s *session) say(m []byte) bool {
 	_ = s.SetWriteDeadline(time.Now().Add(patience))
 	_, err := s.Write(m)

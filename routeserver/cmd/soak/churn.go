@@ -14,15 +14,15 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// Churn disturbs the region, one thing after another.
+// Churn disturbs the region, one disturbance after another.
 type Churn struct {
 	*rand.Rand
 	*Controller
 	guests int
-	done   map[string]int // how often, by name
+	done   map[string]int // number of times, by name
 }
 
-// disturbance is something that happens to a route server, as often as its weight says.
+// disturbance is an event at the route server; its weight sets how often it occurs.
 type disturbance struct {
 	name   string
 	weight int
@@ -62,7 +62,7 @@ func (c *Churn) step() error {
 
 func (c *Churn) pe() *PE { return c.region.pes[c.IntN(len(c.region.pes))] }
 
-// goal is a pool of the site's kind, or now and then none.
+// goal returns a pool of the site's family, or sometimes none (-1).
 func (c *Churn) goal(p *PE) int {
 	if c.IntN(5) == 0 {
 		return -1
@@ -97,7 +97,7 @@ func (c *Churn) announce() error {
 		if c.IntN(2) == 0 {
 			some &= p.announced
 			p.announced &^= some
-			return withdrawal(p.family, p.site, some) // of none: End-of-RIB, once more
+			return withdrawal(p.family, p.site, some) // without routes: another End-of-RIB
 		}
 		some &= p.all
 		p.announced |= some
@@ -106,8 +106,8 @@ func (c *Churn) announce() error {
 	return nil
 }
 
-// flap ends a session and opens it again: with a NOTIFICATION, without, or (as a PE that restarts gracefully and was not
-// missed) with a new connection while the old one seems to live.
+// flap ends a session and opens it again: with a NOTIFICATION, without, or (as a PE that restarts gracefully before the
+// route server notices) with a new connection while the old one is still open.
 func (c *Churn) flap() error {
 	p, kind, wait := c.pe(), c.IntN(3), time.Duration(c.IntN(3000))*time.Millisecond
 	if p.rogue || !p.away.CompareAndSwap(false, true) {
@@ -138,7 +138,7 @@ func (c *Churn) refresh() error {
 	return nil
 }
 
-// renew announces everything again between the markers of RFC 7313.
+// renew announces all routes again between the markers of RFC 7313.
 func (c *Churn) renew() error {
 	p, med := c.pe(), byte(c.IntN(8))
 	if p.rogue {
@@ -151,7 +151,7 @@ func (c *Churn) renew() error {
 	return nil
 }
 
-// look asks what people ask.
+// look sends a query that a user could send.
 func (c *Churn) look() error {
 	a, b := name(c.IntN(len(c.region.pes))), name(c.IntN(len(c.region.pes)))
 	paths := []string{
@@ -165,7 +165,7 @@ func (c *Churn) look() error {
 	}
 	stream := []string{"/v1/watch", "/v1/events"}[n-len(paths)]
 	wait := time.Duration(c.IntN(3000)) * time.Millisecond
-	go func() { // reads along for a while, and goes
+	go func() { // reads the stream for a while and closes it
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
 		defer cancel()
 		request, _ := http.NewRequestWithContext(ctx, "GET", api+stream, nil)
@@ -178,7 +178,7 @@ func (c *Churn) look() error {
 	return nil
 }
 
-// guest adds a peer with an endpoint in a pool, which nobody had before, lets it open a session, and removes it again.
+// guest adds a new peer with an endpoint in a pool, opens a session for it, and removes it again.
 func (c *Churn) guest() error {
 	c.guests++
 	g := &PE{region: c.region, site: 60000 + c.guests%5000, family: families[c.IntN(len(families))]}
@@ -198,7 +198,7 @@ func (c *Churn) guest() error {
 	return c.change(ruleset.Operation{Op: ruleset.RemoveEndpoint, Name: unique}, ruleset.Operation{Op: ruleset.RemovePeer, Name: unique})
 }
 
-// stranger knocks and is refused: at BGP, also from a PE's address without ever saying anything, and at the API.
+// stranger makes attempts that the route server must refuse: at BGP, also silently from a PE's address, and at the API.
 func (c *Churn) stranger() error {
 	from := []string{"127.9.9.9", address(c.IntN(len(c.region.pes)))}[c.IntN(2)]
 	wait := time.Duration(c.IntN(2000)) * time.Millisecond

@@ -56,7 +56,7 @@ func (c *Controller) change(ops ...ruleset.Operation) error {
 	return err
 }
 
-// move takes sites to other pools, or out of theirs (-1), all at once.
+// move moves sites to other pools, or out of their pool (-1), in one change.
 func (c *Controller) move(moves map[int]int) error {
 	var ops []ruleset.Operation
 	for s, to := range moves {
@@ -75,7 +75,7 @@ func (c *Controller) move(moves map[int]int) error {
 	return c.change(ops...)
 }
 
-// call asks the route server, and gives its answer.
+// call sends a request to the route server and returns the answer.
 func (c *Controller) call(method, path string, body any) ([]byte, error) {
 	data, err := json.Marshal(body)
 	if err != nil {

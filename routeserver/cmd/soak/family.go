@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// family is one of the address families of the region. NLRIs of a family are of one length; the site is in the RD.
+// family is an address family of the region. The NLRIs of a family have one length; the site is in the RD.
 type family struct {
 	name            string
 	afi             uint16
 	safi            byte
-	siteAt, routeAt int    // where in it the site (four bytes, from 1) and the route (two bytes, from 1) are
-	nlri            []byte // with zeros in their place
+	siteAt, routeAt int    // offsets in it of the site (four bytes, from 1) and the route (two bytes, from 1)
+	nlri            []byte // with zeros at these offsets
 }
 
 var families = []*family{
@@ -33,7 +33,7 @@ func (f *family) append(dst []byte, site, route int) []byte {
 	return dst
 }
 
-// nlris are a site's routes of which the bit is set.
+// nlris returns those of a site's routes whose bit is set.
 func (f *family) nlris(site int, routes uint64) []byte {
 	var all []byte
 	for k := range 64 {
@@ -46,7 +46,7 @@ func (f *family) nlris(site int, routes uint64) []byte {
 
 var errForeign = errors.New("an NLRI came that nobody announces")
 
-// each calls a function with the site of each NLRI, and the bit of its route.
+// each calls a function for each NLRI with its site and the bit of its route.
 func (f *family) each(nlris []byte, do func(site int, route uint64)) error {
 	for n := len(f.nlri); len(nlris) > 0; nlris = nlris[n:] {
 		if len(nlris) < n {

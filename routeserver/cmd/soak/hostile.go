@@ -8,12 +8,12 @@ import (
 	"weft/routeserver/internal/rawbgp"
 )
 
-// attack is something that a PE may say by the protocol's rules, often enough to cost others dearly.
+// attack sends messages that the protocol permits, so often that they could harm others.
 type attack func(*PE, context.Context, *rand.Rand)
 
 var attacks = []attack{(*PE).hoard, (*PE).pester, (*PE).flicker, (*PE).withdrawNothing, (*PE).storm}
 
-// besiege lets the hostile PE do one of its attacks after the other for as long as the context lives.
+// besiege lets the hostile PE run its attacks one after the other until the context ends.
 func (p *PE) besiege(ctx context.Context, r *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		if !p.connected() && p.connect() != nil {
@@ -25,8 +25,8 @@ func (p *PE) besiege(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// hoard announces each route with 3,000 bytes of communities that no other route has, twice: what is stored of the first
-// ones has to go.
+// hoard announces each route twice, each time with 3,000 bytes of communities that no other route has: the route server
+// must free the first ones.
 func (p *PE) hoard(_ context.Context, r *rand.Rand) {
 	for range 2 {
 		for route := uint64(1); route&p.all != 0; route <<= 1 {
@@ -39,7 +39,7 @@ func (p *PE) hoard(_ context.Context, r *rand.Rand) {
 	}
 }
 
-// pester asks for everything 4,000 times and reads none of it for three seconds.
+// pester asks for all routes 4,000 times and reads nothing for three seconds.
 func (p *PE) pester(ctx context.Context, _ *rand.Rand) {
 	p.asleep.Store(time.Now().Add(3 * time.Second).UnixNano())
 	var asked []byte
@@ -50,21 +50,21 @@ func (p *PE) pester(ctx context.Context, _ *rand.Rand) {
 	rest(ctx, 3*time.Second)
 }
 
-// flicker announces a route and takes it back, 500 times as fast as it can.
+// flicker announces a route and withdraws it, 500 times as fast as it can.
 func (p *PE) flicker(context.Context, *rand.Rand) {
 	for range 500 {
 		p.utter(append(announcement(p.family, p.site, 1, 0), withdrawal(p.family, p.site, 1)...))
 	}
 }
 
-// withdrawNothing withdraws 64 routes that it never announced, of each of 200 sites that there may be.
+// withdrawNothing withdraws 64 routes that it never announced, for each of 200 random sites.
 func (p *PE) withdrawNothing(_ context.Context, r *rand.Rand) {
 	for range 200 {
 		p.utter(withdrawal(p.family, r.IntN(1<<16), ^uint64(0)))
 	}
 }
 
-// storm opens and ends 20 sessions, some by breaking off.
+// storm opens and ends 20 sessions, some of them without a NOTIFICATION.
 func (p *PE) storm(ctx context.Context, r *rand.Rand) {
 	for range 20 {
 		if conn := p.forget(); conn != nil {
@@ -76,7 +76,7 @@ func (p *PE) storm(ctx context.Context, r *rand.Rand) {
 		if ctx.Err() != nil {
 			return
 		}
-		_ = p.connect() // refused, maybe: it does so too often
+		_ = p.connect() // the route server may refuse: it comes too often
 	}
 }
 
@@ -86,7 +86,7 @@ func (p *PE) connected() bool {
 	return p.conn != nil
 }
 
-// utter says what changes nothing of what the PE is known to announce: nobody asks what that is of a hostile one.
+// utter sends data without a record of the announced routes: nobody checks the routes of a hostile PE.
 func (p *PE) utter(data []byte) { p.say(func() []byte { return data }) }
 
 func rest(ctx context.Context, long time.Duration) {

@@ -1,5 +1,6 @@
-// Command soak runs one route server under constant churn and says whether it stays as it is: memory, goroutines and file
-// descriptors flat, no session lost that should stay, and no PE ever sent what is not its own; see ../../docs/reports/soak.md.
+// Command soak runs one route server under constant churn and reports whether it stays stable: memory, goroutines and
+// file descriptors do not grow, no session is lost that should stay, and no PE gets a foreign route; see
+// ../../docs/reports/soak.md.
 package main
 
 import (
@@ -15,13 +16,13 @@ import (
 	"time"
 )
 
-// Plan is what to run.
+// Plan is the configuration of a run.
 type Plan struct {
 	Minutes float64 `json:"minutes"`
 	PEs     int     `json:"pes"`
 	Pool    int     `json:"pool"`   // members of a pool, at the start
-	Routes  int     `json:"routes"` // that each site has, of which it announces a part; at most 64
-	Rate    float64 `json:"rate"`   // disturbances per second, in the mean
+	Routes  int     `json:"routes"` // of each site, which announces a part of them; at most 64
+	Rate    float64 `json:"rate"`   // disturbances per second, on average
 	Seed    uint64  `json:"seed"`
 	Weft    string  `json:"-"`
 }
@@ -90,7 +91,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// within runs the command again in a namespace of its own, and leaves nothing behind.
+// within runs the command again in a new namespace and removes it afterwards.
 func within(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -107,11 +108,11 @@ func within(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = ip("netns", "del", namespace) }()
-	// Segments as on a real link: with those of loopback a small window would let next to nothing through.
+	// Segments have the size of a real link: with loopback's large ones, a small window would let almost nothing through.
 	if err := ip("-n", namespace, "link", "set", "lo", "mtu", "1500", "up"); err != nil {
 		return err
 	}
-	// Small buffers: what a slow PE does not take has to wait in the route server, not in the kernel.
+	// Buffers are small, so that data for a slow PE waits in the route server and not in the kernel.
 	if err := ip("netns", "exec", namespace, "sh", "-c", "echo 4096 8192 32768 >/proc/sys/net/ipv4/tcp_wmem"); err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func within(ctx context.Context, args []string) error {
 	}
 	defer context.AfterFunc(ctx, func() { _ = child.Process.Signal(syscall.SIGTERM) })()
 	err = child.Wait()
-	_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL) // a route server whose child died
+	_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL) // a route server whose parent has died
 	if err != nil {
 		return fmt.Errorf("failed (%w)", err)
 	}

@@ -94,7 +94,7 @@ var panels = []struct {
 	{"load average of the machine", []curve{{"load", "#999999", func(s Sample) float64 { return s.Load }}}},
 }
 
-// plot is a panel per kind of measure over the time.
+// plot draws a panel over time for each kind of measure.
 func (r *Result) plot() string {
 	const left, width, height, gap = 60, 720, 130, 60
 	var t strings.Builder
@@ -142,7 +142,7 @@ func (r *Result) plot() string {
 	return t.String()
 }
 
-// nice is the next number from v on that begins with 1, 2 or 5.
+// nice returns the next number from v upwards that begins with 1, 2 or 5.
 func nice(v float64) float64 {
 	for unit := 0.1; ; unit *= 10 {
 		for _, n := range []float64{1, 2, 5} {

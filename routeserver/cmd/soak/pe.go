@@ -15,30 +15,30 @@ import (
 
 const (
 	server = "127.0.0.1"
-	stall  = 20 * time.Second // how long the slow PE takes nothing
+	stall  = 20 * time.Second // time for which the slow PE reads nothing
 )
 
-// PE is an emulated PE with one site. What changes is guarded by the region's lock.
+// PE is an emulated PE with one site. The region's lock guards the fields that change.
 type PE struct {
 	region   *Region
 	site     int
 	family   *family
 	graceful bool   // it speaks graceful restart
-	all      uint64 // the routes that it has
+	all      uint64 // its routes
 	slow     bool
-	rogue    bool // what it announces nobody knows, and it may lose its session
+	rogue    bool // its announcements are unknown, and it may lose its session
 
-	voice     sync.Mutex // what it says is said in the order in which it changes
+	voice     sync.Mutex // messages go out in the order of the changes
 	conn      net.Conn   // nil: no session
 	announced uint64
 	held      []uint64     // by site
-	asleep    atomic.Int64 // until when it takes nothing, Unix time in ns
-	away      atomic.Bool  // it is to have a session again soon
+	asleep    atomic.Int64 // end of the time without reading, Unix time in ns
+	away      atomic.Bool  // it opens a session again soon
 }
 
 func address(site int) string { return fmt.Sprintf("127.1.%d.%d", site/250, site%250+1) }
 
-// connect opens a session and announces what there is to announce.
+// connect opens a session and announces the PE's routes.
 func (p *PE) connect() error {
 	conn, in, err := p.dial(address(p.site))
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *PE) connect() error {
 	return write(conn, hello)
 }
 
-// persist connects until that works.
+// persist repeats connect until it succeeds.
 func (p *PE) persist() {
 	var err error
 	for range 100 {
@@ -67,7 +67,7 @@ func (p *PE) persist() {
 	p.region.broken(fmt.Errorf("PE %d gets no session: %w", p.site, err))
 }
 
-// dial opens a connection from an address and shakes hands.
+// dial opens a connection from an address and exchanges OPENs and KEEPALIVEs.
 func (p *PE) dial(from string) (net.Conn, *bufio.Reader, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Second}
 	conn, err := d.Dial("tcp", server+":179")
@@ -85,7 +85,7 @@ func (p *PE) dial(from string) (net.Conn, *bufio.Reader, error) {
 	return conn, in, nil
 }
 
-// listen hears what comes. A session that ends without the PE's doing is an error.
+// listen reads messages. If a session ends that the PE has not ended itself, this is an error.
 func (p *PE) listen(conn net.Conn, in *bufio.Reader) {
 	buf := make([]byte, rawbgp.Longest)
 	for {
@@ -111,7 +111,7 @@ func (p *PE) over(conn net.Conn, err error) {
 	p.region.mu.Lock()
 	defer p.region.mu.Unlock()
 	if p.conn != conn {
-		return // closed by us
+		return // the PE closed it
 	}
 	p.conn = nil
 	clear(p.held)
@@ -120,7 +120,7 @@ func (p *PE) over(conn net.Conn, err error) {
 	}
 }
 
-// hear takes an UPDATE apart.
+// hear parses an UPDATE.
 func (p *PE) hear(conn net.Conn, body []byte) error {
 	bad := errors.New("an UPDATE is malformed")
 	if len(body) < 4 || body[0]|body[1] != 0 || len(body)-4 != int(binary.BigEndian.Uint16(body[2:])) {
@@ -166,7 +166,7 @@ func write(conn net.Conn, data []byte) error {
 	return err
 }
 
-// say writes what a function makes of the PE, which it may change. An error shows where the session is read.
+// say sends the data that a function returns. The function may change the PE. Errors appear in listen.
 func (p *PE) say(what func() []byte) {
 	p.voice.Lock()
 	defer p.voice.Unlock()
@@ -178,7 +178,7 @@ func (p *PE) say(what func() []byte) {
 	}
 }
 
-// forget gives the session up on the PE's side; the connection is there still.
+// forget drops the session in the PE's records; the connection stays open.
 func (p *PE) forget() net.Conn {
 	p.region.mu.Lock()
 	defer p.region.mu.Unlock()

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// grace is how long after a change what was sent before it may still be read: the machine may be busy.
+// grace is the time after a change in which a PE may still read earlier messages: the machine may be busy.
 const grace = 10 * time.Second
 
-// Region is what ought to be: who is in which pool and announces what. It judges every route that a PE is sent.
+// Region is the expected state: the pool and the announcements of each site. It judges every route that a PE gets.
 type Region struct {
 	mu      sync.Mutex
 	pes     []*PE
 	pools   int
 	pool    []int       // by site; -1: none
 	next    []int       // the same after the change in flight
-	parted  []time.Time // by pair of sites: when they were last in one pool
-	checked int64       // announcements
-	broken  func(error) // is called with what must not happen
+	parted  []time.Time // by pair of sites: the last time that they shared a pool
+	checked int64       // number of announcements
+	broken  func(error) // called with each violation
 }
 
 func newRegion(p Plan, broken func(error)) *Region {
@@ -42,7 +42,7 @@ func (r *Region) hostile() *PE { return r.pes[len(r.pes)-2] }
 
 func together(pool []int, i, s int) bool { return pool[i] >= 0 && pool[i] == pool[s] }
 
-// allows says whether PE i may be sent a route of site s: now, after the change in flight, or a short while ago.
+// allows reports whether PE i may get a route of site s: now, after the change in flight, or a short while ago.
 func (r *Region) allows(i, s int) bool {
 	lag := grace
 	if r.pes[i].slow {
@@ -51,7 +51,7 @@ func (r *Region) allows(i, s int) bool {
 	return i != s && (together(r.pool, i, s) || together(r.next, i, s) || time.Since(r.parted[i*len(r.pes)+s]) < lag)
 }
 
-// since says since when two sites share no pool.
+// since describes for how long two sites have shared no pool.
 func (r *Region) since(i, s int) string {
 	if at := r.parted[i*len(r.pes)+s]; !at.IsZero() {
 		return fmt.Sprintf("for %.1f s", time.Since(at).Seconds())
@@ -59,7 +59,7 @@ func (r *Region) since(i, s int) string {
 	return "and never did"
 }
 
-// begin and end go around the call that moves sites.
+// begin and end enclose the call that moves sites.
 func (r *Region) begin(moves map[int]int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +82,7 @@ func (r *Region) end(moves map[int]int) {
 	copy(r.pool, r.next)
 }
 
-// hear takes in what PE i was sent; it is called with the lock held.
+// hear records NLRIs that PE p got. It requires the lock.
 func (r *Region) hear(p *PE, afi uint16, safi byte, nlris, communities []byte, announced bool) error {
 	if afi != p.family.afi || safi != p.family.safi {
 		return fmt.Errorf("PE %d is sent family %d/%d, which it has not negotiated", p.site, afi, safi)
@@ -106,7 +106,7 @@ func (r *Region) hear(p *PE, afi uint16, safi byte, nlris, communities []byte, a
 	})
 }
 
-// odd says what is not as it ought to be; empty: nothing.
+// odd describes the first difference from the expected state, or returns "".
 func (r *Region) odd() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Region) odd() string {
 			want := uint64(0)
 			if i != s && together(r.pool, i, s) {
 				if want = site.announced; site.rogue {
-					continue // who knows
+					continue // unknown
 				}
 			}
 			if have := p.held[s]; have != want {

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Sample is how the route server was at one moment.
+// Sample is the state of the route server at one moment.
 type Sample struct {
 	At          float64 `json:"at_s"`       // since the start
 	RSS         float64 `json:"rss_mb"`     // resident memory
-	Heap        float64 `json:"heap_mb"`    // what the last garbage collection found alive
+	Heap        float64 `json:"heap_mb"`    // live heap after the last garbage collection
 	Goroutines  float64 `json:"goroutines"` //
 	Descriptors float64 `json:"descriptors"`
 	CPU         float64 `json:"cpu_percent"` // of one core, since the sample before
 	Load        float64 `json:"load"`        // the machine's, over a minute
 }
 
-// sample takes one every second until the context ends.
+// sample takes a sample every second until the context ends.
 func (r *Result) sample(ctx context.Context, c *Controller, d *daemon) {
 	begin, tick := time.Now(), time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -57,7 +57,7 @@ func (r *Result) sample(ctx context.Context, c *Controller, d *daemon) {
 	}
 }
 
-// ticks is a process's user and system time in seconds.
+// ticks returns a process's user and system time in seconds.
 func ticks(pid int) float64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(text), ") ")

@@ -16,7 +16,7 @@ import (
 	"weft/routeserver/internal/rawbgp"
 )
 
-// daemon is the route server.
+// daemon is the route server's process.
 type daemon struct {
 	command *exec.Cmd
 	log     string
@@ -30,7 +30,7 @@ func startDaemon(program, dir string) (*daemon, error) {
 	d := &daemon{log: filepath.Join(dir, "log"), ended: make(chan struct{})}
 	d.command = exec.Command(program, "--name", "rs", "--listen", server+":179", "--control", strings.TrimPrefix(api, "http://"),
 		"--token-file", filepath.Join(dir, "token"), "--state", filepath.Join(dir, "state"), "--router-id", "10.255.0.1", "--log-level", "warn",
-		"--idle-hold", "0") // or the rogue PE would be refused most of the time
+		"--idle-hold", "0") // otherwise the route server would refuse the rogue PE most of the time
 	file, err := os.Create(d.log)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func startDaemon(program, dir string) (*daemon, error) {
 	return d, nil
 }
 
-// stop ends the daemon and says how it ended.
+// stop ends the daemon and returns an error if it does not end well.
 func (d *daemon) stop() error {
 	_ = d.command.Process.Signal(os.Interrupt)
 	select {
@@ -68,7 +68,7 @@ func (d *daemon) words() string {
 	return strings.TrimSpace(string(text[max(0, len(text)-2000):]))
 }
 
-// soak runs the plan. The error says that it could not be run; what the route server did wrong is in the result.
+// soak runs the plan. The error means that it could not run; faults of the route server are in the result.
 func soak(ctx context.Context, p Plan) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -120,7 +120,7 @@ func soak(ctx context.Context, p Plan) (*Result, error) {
 	return result, nil
 }
 
-// begin brings the region up.
+// begin starts the region.
 func begin(c *Churn, d *daemon) error {
 	var err error
 	for range 400 {
@@ -141,8 +141,8 @@ func begin(c *Churn, d *daemon) error {
 	return nil
 }
 
-// disturb disturbs the region until the time is over. Once a minute it lets everything settle, and compares what each PE
-// holds with what it ought to hold.
+// disturb disturbs the region until the time is over. Once a minute it waits until everything settles, and compares the
+// routes that each PE holds with the expected ones.
 func disturb(ctx context.Context, p Plan, c *Churn, result *Result) error {
 	end := time.Now().Add(time.Duration(p.Minutes * float64(time.Minute)))
 	settle := time.Now().Add(time.Minute)
@@ -170,7 +170,7 @@ func disturb(ctx context.Context, p Plan, c *Churn, result *Result) error {
 	return nil
 }
 
-// audit waits until every PE holds what it ought to hold, and asks the route server whether it thinks so too.
+// audit waits until every PE holds the expected routes, then asks the route server for the differences of three PEs.
 func (c *Churn) audit(ctx context.Context) error {
 	c.region.slow().asleep.Store(0)
 	odd := ""
@@ -223,7 +223,7 @@ func (r *Region) keepalives(ctx context.Context) {
 	}
 }
 
-// doze lets the slow PE ask for everything many times and then take nothing for a while, again and again.
+// doze lets the slow PE ask for all routes many times and then read nothing for a while, again and again.
 func (r *Region) doze(ctx context.Context) {
 	p := r.slow()
 	for {

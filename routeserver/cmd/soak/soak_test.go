@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// run makes half an hour of samples around 40 MB, growing by so many MB an hour.
+// samples returns half an hour of samples around 40 MB that grow by so many MB an hour.
 func samples(growth float64) []Sample {
 	r := rand.New(rand.NewPCG(1, 2))
 	var list []Sample

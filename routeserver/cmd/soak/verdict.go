@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Result is what a run has shown.
+// Result is the outcome of a run.
 type Result struct {
 	Plan
 	Machine  string         `json:"machine"`
@@ -24,13 +24,13 @@ type Result struct {
 	Samples  []Sample       `json:"samples"`
 }
 
-// Measure is something that has to stay as it is.
+// Measure is a quantity that must not grow.
 type Measure struct {
 	Name   string  `json:"name"`
 	Unit   string  `json:"unit"`
 	Mean   float64 `json:"mean"`   // in the second half
-	Peak   float64 `json:"peak"`   // in all of the run
-	Growth float64 `json:"growth"` // over the second half, by the line that fits best
+	Peak   float64 `json:"peak"`   // in the whole run
+	Growth float64 `json:"growth"` // over the second half, by the best-fitting line
 	Bound  float64 `json:"bound"`
 	OK     bool    `json:"ok"`
 }
@@ -38,7 +38,7 @@ type Measure struct {
 var watched = []struct {
 	name, unit      string
 	of              func(Sample) float64
-	share, absolute float64 // growth that is allowed: of the mean, but at least so much
+	share, absolute float64 // allowed growth: a share of the mean, but at least the absolute value
 }{
 	{"resident memory", "MB", func(s Sample) float64 { return s.RSS }, 0.05, 1},
 	{"live heap", "MB", func(s Sample) float64 { return s.Heap }, 0.05, 1},
@@ -46,7 +46,7 @@ var watched = []struct {
 	{"file descriptors", "", func(s Sample) float64 { return s.Descriptors }, 0.01, 4},
 }
 
-// judge says whether all is well. The first half of a run is for caches, logs and histories to fill.
+// judge decides whether the run is good. Caches, logs and histories fill in the first half.
 func (r *Result) judge(err error) {
 	r.OK = err == nil
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Result) judge(err error) {
 	}
 }
 
-// fit gives the mean of samples, and by how much the line of least squares grows from the first to the last.
+// fit returns the mean of samples, and the growth of the least-squares line from the first to the last.
 func fit(samples []Sample, of func(Sample) float64) (mean, growth float64) {
 	n := float64(len(samples))
 	var at, value float64
@@ -85,7 +85,7 @@ func fit(samples []Sample, of func(Sample) float64) (mean, growth float64) {
 	return value, up / square * (samples[len(samples)-1].At - samples[0].At)
 }
 
-// text is the verdict for a terminal.
+// text returns the verdict for a terminal.
 func (r *Result) text() string {
 	var t strings.Builder
 	verdict := map[bool]string{true: "flat", false: "NOT FLAT"}

@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// rekey reads the password file again at every SIGHUP, until the context ends. A file with a mistake changes nothing.
+// rekey reads the password file again at every SIGHUP, until the context ends. A file with an error changes nothing.
 func rekey(ctx context.Context, file string, sessions *session.Server, log *slog.Logger) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

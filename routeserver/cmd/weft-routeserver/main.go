@@ -27,7 +27,7 @@ import (
 	"weft/routeserver/internal/twin"
 )
 
-// version is set by the linker where a release is made.
+// version is set by the linker of a release.
 var version = "0.1.0"
 
 func main() {
@@ -46,11 +46,11 @@ func main() {
 	}
 }
 
-// Callers of the control API at once, and how many of them may be at one address.
+// Limits of connections to the control API: in all, and from one address.
 const callers, fromOne = 512, 128
 
 func run(ctx context.Context, o *options) error {
-	debug.SetGCPercent(50) // memory is what a small machine is short of
+	debug.SetGCPercent(50) // a small machine is short of memory
 	log := slog.New(bounded(slog.NewTextHandler(records{os.Stderr}, &slog.HandlerOptions{Level: o.level})))
 	started := time.Now()
 	store, err := ruleset.OpenStore(o.state)

@@ -112,7 +112,7 @@ func daemon(t *testing.T, state, wait string, more ...string) (bgp, control stri
 	return bgp, control, stop
 }
 
-// start runs a route server until the test ends or the function it gives is called.
+// start runs a route server until the test ends or the returned function is called.
 func start(t *testing.T, o *options) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -170,7 +170,7 @@ func TestBGPOpensWhenTheRuleSetMayBeServed(t *testing.T) {
 	state := t.TempDir()
 	rules := `{"generation": %d, "peers": [], "endpoints": [], "vcps": []}`
 
-	bgp, control, stop := daemon(t, state, "1ms") // nothing on disk: waits for the controller, however long
+	bgp, control, stop := daemon(t, state, "1ms") // no rule set on disk: waits for the controller without limit
 	if accepts(bgp) {
 		t.Error("BGP is open without a rule set")
 	}
@@ -180,7 +180,7 @@ func TestBGPOpensWhenTheRuleSetMayBeServed(t *testing.T) {
 	until(t, "BGP after the first rule set", func() bool { return accepts(bgp) })
 	stop()
 
-	bgp, control, stop = daemon(t, state, "1h") // on disk: waits for a word
+	bgp, control, stop = daemon(t, state, "1h") // a rule set on disk: waits for the controller's confirmation
 	if accepts(bgp) {
 		t.Error("BGP is open before the controller's word")
 	}
@@ -193,7 +193,7 @@ func TestBGPOpensWhenTheRuleSetMayBeServed(t *testing.T) {
 	until(t, "BGP after the confirmation", func() bool { return accepts(bgp) })
 	stop()
 
-	bgp, _, _ = daemon(t, state, "1ms") // no controller: serves what it has
+	bgp, _, _ = daemon(t, state, "1ms") // no controller: serves its rule set
 	until(t, "BGP without a controller", func() bool { return accepts(bgp) })
 }
 

@@ -23,13 +23,13 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// toldFile keeps the keys that the controller has told, in the state directory.
+// toldFile is the file in the state directory that keeps the keys from the controller.
 const toldFile = "keys"
 
-// errDone says that what was asked for has been printed.
+// errDone means that parse has printed the requested text.
 var errDone = errors.New("done")
 
-// options are the command line, checked.
+// options are the checked command line.
 type options struct {
 	engine      engine.Config
 	session     session.Config
@@ -37,7 +37,7 @@ type options struct {
 	token       string
 	metrics     string // token
 	state       string
-	identity    *identity.Identity // nil: the control API is in the clear
+	identity    *identity.Identity // nil: the control API is unencrypted
 	passwords   string             // the file
 	confirmWait time.Duration
 	lease       time.Duration
@@ -229,7 +229,7 @@ func (o *options) addresses(listen, control, routerID, clusterID string) (err er
 	return err
 }
 
-// isURL tells the base of a control API.
+// isURL reports whether a text is the base URL of a control API.
 func isURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == "" && u.Fragment == ""

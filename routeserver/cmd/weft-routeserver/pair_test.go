@@ -21,12 +21,12 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// rules is a rule set without anybody in it.
+// rules returns an empty rule set of a generation.
 func rules(generation int) string {
 	return fmt.Sprintf(`{"generation": %d, "peers": [], "endpoints": [], "vcps": []}`, generation)
 }
 
-// status is what a route server says of itself.
+// status is the answer to GET /v1/status.
 type status struct {
 	Generation         uint64
 	Serving, Confirmed bool
@@ -62,7 +62,7 @@ func statusOf(t *testing.T, control string) (s status) {
 	return s
 }
 
-// disk is a state directory with a rule set of a generation.
+// disk returns a state directory with a rule set of a generation.
 func disk(t *testing.T, generation int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +84,7 @@ func disk(t *testing.T, generation int) string {
 func TestTheTwinBringsItUpToDateBeforeItServes(t *testing.T) {
 	_, twin, _ := daemon(t, t.TempDir(), "1h", "--name", "rs2")
 	for name, state := range map[string]string{"an old generation": disk(t, 3), "no state": t.TempDir()} {
-		if s := call(twin, "PUT", "/v1/ruleset", rules(7)); s != 200 { // the controller is in touch with it
+		if s := call(twin, "PUT", "/v1/ruleset", rules(7)); s != 200 { // the controller is in touch with the twin
 			t.Fatalf("status %d", s)
 		}
 		bgp, control, stop := daemon(t, state, "1h", "--twin", "http://"+twin)
@@ -103,7 +103,7 @@ func TestTheTwinBringsItUpToDateBeforeItServes(t *testing.T) {
 }
 
 func TestWithoutTheControllersWordTheWaitIsKept(t *testing.T) {
-	_, twin, _ := daemon(t, disk(t, 7), "1h", "--name", "rs2") // it does not know whether 7 is the latest
+	_, twin, _ := daemon(t, disk(t, 7), "1h", "--name", "rs2") // it does not know whether 7 is the latest generation
 	bgp, control, _ := daemon(t, disk(t, 7), "1h", "--twin", "http://"+twin)
 	until(t, "a look at the twin", func() bool { return statusOf(t, control).Twin.Generation == 7 })
 	if s := statusOf(t, control); s.Confirmed || accepts(bgp) {
@@ -181,7 +181,7 @@ func TestATwinWithTheSameRuleSetRenewsTheLease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.lease = 2500 * time.Millisecond // the twin is asked every second
+	o.lease = 2500 * time.Millisecond // the route server asks the twin every second
 	start(t, o)
 	until(t, "BGP with the twin's word", func() bool { return accepts(bgp) })
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -193,7 +193,7 @@ func TestATwinWithTheSameRuleSetRenewsTheLease(t *testing.T) {
 	until(t, "the end of the lease", func() bool { return !accepts(bgp) })
 }
 
-// certify writes a host's certificate for the address of all tests, which is its own authority, into a directory.
+// certify writes a self-signed host certificate for the address of all tests into a directory.
 func certify(t *testing.T) (directory string, trusted *x509.CertPool) {
 	t.Helper()
 	directory = t.TempDir()

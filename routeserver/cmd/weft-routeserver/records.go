@@ -5,8 +5,9 @@ import (
 	"io"
 )
 
-// records is where the log goes, a record to a Write. slog quotes texts with anything in them that is not printable, which
-// makes one line of a record whatever others have put into it; but to slog DEL is printable.
+// records is the log's destination, which gets one record per Write. slog quotes a text that contains unprintable
+// characters, so that a record is one line whatever others put into it. slog takes DEL for printable, so records
+// escapes it.
 type records struct{ io.Writer }
 
 func (r records) Write(record []byte) (int, error) {

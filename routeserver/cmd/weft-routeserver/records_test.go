@@ -19,15 +19,15 @@ import (
 	"weft/routeserver/internal/petest"
 )
 
-// hostile texts would be a line of their own, or another value in one, or are what a terminal obeys. Most have no space,
-// for which they would be quoted anyway.
+// hostile texts would add a line or another value to a record, or control a terminal. Most have no space, because slog
+// would quote them for that alone.
 var hostile = []string{
 	"forged\ntime=2026-01-01T00:00:00.000Z level=ERROR msg=forged\r",
 	"forged\n", "forged\r", "forged\x1b[31m", "forged\u009b31m", "forged\u0085", "forged\u2028\u2029", "forged\u202e",
 	"forged\x00\a\b\v\f", "forged\x7f", `forged" level=ERROR msg="`, `forged\" level=ERROR`,
 }
 
-// logged runs a route server that logs everything that it can, and gives what it has logged so far.
+// logged runs a route server with the full log, and returns a function that reads the log so far.
 func logged(t *testing.T) (speaks, control string, log func() string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -36,7 +36,7 @@ func logged(t *testing.T) (speaks, control string, log func() string) {
 	}
 	stderr := os.Stderr
 	os.Stderr = file
-	t.Cleanup(func() { os.Stderr = stderr; file.Close() }) // after the route server's end
+	t.Cleanup(func() { os.Stderr = stderr; file.Close() }) // after the end of the route server
 	speaks, control, _ = daemon(t, t.TempDir(), "1ms", "--log-level", "debug", "--idle-hold", "0s")
 	return speaks, control, func() string {
 		text, err := os.ReadFile(file.Name())
@@ -47,7 +47,7 @@ func logged(t *testing.T) (speaks, control string, log func() string) {
 	}
 }
 
-// send sends a request as it is, byte by byte; the answer is nobody's affair.
+// send sends a request byte by byte, as it is, and ignores the answer.
 func send(t *testing.T, control, request string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", control)
@@ -104,7 +104,7 @@ func TestNobodyForgesLinesOfTheLog(t *testing.T) {
 	}
 }
 
-// ask puts a text wherever a request has room for one.
+// ask sends a text in every part of a request that takes one.
 func ask(t *testing.T, control, value string) {
 	t.Helper()
 	const head = " HTTP/1.1\r\nHost: rs1\r\nAuthorization: Bearer secret\r\n"
@@ -126,7 +126,7 @@ func ask(t *testing.T, control, value string) {
 	}
 }
 
-// says gives the text as the reason of a reset, of a shutdown (RFC 9003) and, where no text belongs, of a rejection.
+// says sends the text as the reason of a reset, of a shutdown (RFC 9003) and, where no text belongs, of a rejection.
 func says(t *testing.T, o petest.Options, control, value string) {
 	t.Helper()
 	session := func() *petest.PE {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Lines of one kind that a log takes in a window: of one source, which is the first value that a line names, and of all.
+// Limits of lines of one kind in a window: from one source, which is the first value that a line names, and in all.
 const (
 	window   = time.Minute
 	ofSource = 20
 	ofKind   = 200
 )
 
-// repeats leaves out of a log what is said too often, and says how much that was: no PE fills the log, or pushes what
-// others did out of it. Kinds are the messages, which are the program's own.
+// repeats drops log lines that come too often and logs their number, so that no PE fills the log or displaces the lines
+// about others. A kind is a message text, which is the program's own.
 type repeats struct {
 	slog.Handler
 	counted *counted
@@ -54,7 +54,7 @@ func (r repeats) WithGroup(name string) slog.Handler {
 	return repeats{r.Handler.WithGroup(name), r.counted}
 }
 
-// admit says whether a line is written, and how many of each kind were left out in the window before.
+// admit reports whether to write a line, and how many lines of each kind were dropped in the window before.
 func (c *counted) admit(line slog.Record) (told map[string]int, admitted bool) {
 	c.Lock()
 	defer c.Unlock()

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestALogIsNobodysAlone: lines of one kind are written a number of times for each source, and then counted.
+// TestALogIsNobodysAlone checks that a number of lines of one kind is written for each source, and that more are
+// counted.
 func TestALogIsNobodysAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer

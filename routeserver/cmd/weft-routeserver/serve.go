@@ -10,8 +10,8 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// serve opens BGP once the rule set may be served, and keeps it open until the context ends, or for as long as the lease
-// lasts; then it waits for the controller's or the twin's word again.
+// serve opens BGP when the rule set may be served, and keeps it open until the context or the lease ends. After the end
+// of the lease it waits for the controller or the twin again.
 func serve(ctx context.Context, o *options, e *engine.Engine, sessions *session.Server, log *slog.Logger) error {
 	for ctx.Err() == nil {
 		if !allowed(ctx, o, e, log) {
@@ -31,8 +31,8 @@ func serve(ctx context.Context, o *options, e *engine.Engine, sessions *session.
 	return nil
 }
 
-// allowed waits until the rule set may be served: until it is confirmed, or, after the wait, with the word of a twin that
-// has the same one; without a lease nobody's word is needed then.
+// allowed waits until the rule set may be served: until the controller confirms it, or, after the wait, until a twin
+// vouches for the same one. Without a lease the end of the wait is enough.
 func allowed(ctx context.Context, o *options, e *engine.Engine, log *slog.Logger) bool {
 	patience := time.NewTimer(o.confirmWait)
 	defer patience.Stop()
@@ -60,7 +60,7 @@ func allowed(ctx context.Context, o *options, e *engine.Engine, log *slog.Logger
 	}
 }
 
-// watch ends the lease when nobody has vouched for the rule set for its time.
+// watch ends the lease when nobody has vouched for the rule set for that time.
 func watch(ctx context.Context, end context.CancelFunc, o *options, e *engine.Engine) {
 	for {
 		left := o.lease - time.Since(e.Vouched())

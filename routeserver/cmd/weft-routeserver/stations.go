@@ -7,7 +7,7 @@ import (
 	"weft/routeserver/internal/bmp"
 )
 
-// tell keeps BMP stations told until the function that it gives is called, which waits for their last words.
+// tell runs the BMP stations until the returned function is called, which waits for their last messages.
 func tell(stations []*bmp.Station) (silence func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var told sync.WaitGroup

@@ -10,10 +10,10 @@ import (
 	"weft/routeserver/internal/engine"
 )
 
-// errSlow is why a station is cut off that does not keep up.
+// errSlow is the reason for which a station that does not keep up is cut off.
 var errSlow = errors.New("cut off: the station was too slow, and begins again")
 
-// serve tells a station everything, over one connection.
+// serve sends a station all tables and changes over one connection.
 func (s *Station) serve(ctx context.Context, conn net.Conn) error {
 	defer conn.Close()
 	feed := s.engine.Feed()
@@ -31,11 +31,11 @@ func (s *Station) serve(ctx context.Context, conn net.Conn) error {
 	s.log.Info("connected to the BMP station")
 	gone, over := make(chan struct{}), make(chan struct{})
 	defer close(over)
-	go func() { // a station says nothing, but may hang up
+	go func() { // a station sends nothing, but may hang up
 		_, _ = io.Copy(io.Discard, conn)
 		close(gone)
 	}()
-	go func() { // wakes a writer to whom nobody listens
+	go func() { // wakes a blocked writer
 		select {
 		case <-feed.Cut():
 		case <-gone:
@@ -64,7 +64,7 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// tell writes what the feed has until the context ends or the station is gone.
+// tell writes the entries of the feed until the context ends or the station is gone.
 func (s *Station) tell(ctx context.Context, l *line, feed *engine.Feed, gone <-chan struct{}) error {
 	l.write(Initiation(s.Name, s.Description))
 	var ticks <-chan time.Time
@@ -108,7 +108,7 @@ func (s *Station) tell(ctx context.Context, l *line, feed *engine.Feed, gone <-c
 	return l.err
 }
 
-// pass writes entries, and says whether there were any.
+// pass writes entries and reports whether there were any.
 func (s *Station) pass(l *line, entries []engine.Entry) bool {
 	for _, e := range entries {
 		l.write(Append(l.scratch[:0], e))
@@ -125,7 +125,7 @@ func (s *Station) report(l *line) {
 	}
 }
 
-// end writes what is left, as long as that takes no time, and says that we stop.
+// end writes the remaining entries and a Termination, as far as the farewell time allows.
 func (s *Station) end(l *line, feed *engine.Feed) error {
 	for s.pass(l, feed.Take()) && l.err == nil {
 		continue

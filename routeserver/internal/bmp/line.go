@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// farewell is how long the last words may take.
+// farewell is the time for the last messages.
 const farewell = time.Second
 
-// line is the way to a station. After an error nothing is written any more.
+// line is the connection to a station. After an error it writes nothing more.
 type line struct {
 	station *Station
 	conn    net.Conn
@@ -27,7 +27,7 @@ type line struct {
 func newLine(ctx context.Context, s *Station, conn net.Conn) *line {
 	l := &line{station: s, conn: conn}
 	l.w = bufio.NewWriterSize(l, 64<<10)
-	l.release = context.AfterFunc(ctx, func() { // also when it is in the middle of a write
+	l.release = context.AfterFunc(ctx, func() { // also during a write
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.ending = true
@@ -36,7 +36,7 @@ func newLine(ctx context.Context, s *Station, conn net.Conn) *line {
 	return l
 }
 
-// Write hands bytes to the kernel, for as long as the station may take nothing.
+// Write passes bytes to the kernel. It fails if the station takes nothing for WriteTime.
 func (l *line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	if !l.ending {
@@ -50,7 +50,7 @@ func (l *line) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// write takes messages.
+// write writes and counts messages.
 func (l *line) write(messages []byte) {
 	if cap(messages) <= maxScratch {
 		l.scratch = messages
@@ -68,7 +68,7 @@ func (l *line) write(messages []byte) {
 	l.station.mu.Unlock()
 }
 
-// maxScratch is how much of a buffer is kept for the next messages.
+// maxScratch is the largest buffer that is kept for the next messages.
 const maxScratch = 64 << 10
 
 func (l *line) flush() {

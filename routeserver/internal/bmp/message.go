@@ -1,5 +1,5 @@
-// Package bmp tells monitoring stations about sessions and routes (RFC 7854): what peers announce, before any policy, and
-// what they are sent (RFC 8671), each recipient's with its own route targets.
+// Package bmp reports sessions and routes to monitoring stations (RFC 7854): the announcements of peers, before any
+// policy, and the routes sent to them (RFC 8671), with each recipient's own route targets.
 package bmp
 
 import (
@@ -44,7 +44,7 @@ const (
 	remoteSilent       = 4
 )
 
-// begin begins a message, finish ends it: the length is in its header.
+// begin begins a message, and finish ends it by writing the length into its header.
 func begin(dst []byte, kind byte) []byte { return append(dst, 3, 0, 0, 0, 0, kind) }
 
 func finish(dst []byte, start int) []byte {
@@ -52,7 +52,7 @@ func finish(dst []byte, start int) []byte {
 	return dst
 }
 
-// length is that of the first of some messages.
+// length returns the length of the first of some messages.
 func length(messages []byte) int { return int(binary.BigEndian.Uint32(messages[1:])) }
 
 func appendTLV(dst []byte, kind uint16, value string) []byte {
@@ -61,7 +61,7 @@ func appendTLV(dst []byte, kind uint16, value string) []byte {
 	return append(dst, value...)
 }
 
-// appendAddress writes an address into 16 bytes; an IPv4 address is in the last four.
+// appendAddress appends an address as 16 bytes; an IPv4 address is in the last four.
 func appendAddress(dst []byte, a netip.Addr) []byte {
 	if a.Is6() {
 		b := a.As16()
@@ -74,7 +74,7 @@ func appendAddress(dst []byte, a netip.Addr) []byte {
 	return append(append(dst, make([]byte, 12)...), b[:]...)
 }
 
-// address is the peer's, as it connected or as it is in the rule set.
+// address returns the peer's address, from its connection or else from the rule set.
 func address(p *engine.Peer) netip.Addr {
 	if p.Opening.Remote.IsValid() {
 		return p.Opening.Remote.Addr()
@@ -83,7 +83,7 @@ func address(p *engine.Peer) netip.Addr {
 	return a.Unmap()
 }
 
-// appendPeer is the per-peer header. at is in Unix nanoseconds; 0: not known.
+// appendPeer appends the per-peer header. at is in Unix nanoseconds; 0: not known.
 func appendPeer(dst []byte, p *engine.Peer, flags byte, at int64) []byte {
 	a := address(p)
 	if a.Is6() {
@@ -98,18 +98,18 @@ func appendPeer(dst []byte, p *engine.Peer, flags byte, at int64) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(rest/1000))
 }
 
-// Initiation introduces the route server.
+// Initiation returns the message that introduces the route server.
 func Initiation(name, description string) []byte {
 	m := appendTLV(begin(nil, initiation), infoDescription, description)
 	return finish(appendTLV(m, infoName, name), 0)
 }
 
-// Termination says that the route server stops ("administratively closed").
+// Termination returns the message with which the route server stops ("administratively closed").
 func Termination() []byte {
 	return finish(appendTLV(begin(nil, termination), infoReason, "\x00\x00"), 0)
 }
 
-// Append encodes what happened: one message, or as many as there are UPDATEs.
+// Append encodes an entry: one message, or one for each UPDATE.
 func Append(dst []byte, e engine.Entry) []byte {
 	switch e.Kind {
 	case engine.SessionUp:
@@ -147,7 +147,7 @@ func appendPeerDown(dst []byte, e engine.Entry) []byte {
 	case n != nil:
 		dst = append(append(dst, localNotification), n.Message()...)
 	case e.Ending.Local:
-		dst = append(dst, localSilent, 0, 0) // no event of the state machine stands for it
+		dst = append(dst, localSilent, 0, 0) // no event of the state machine applies
 	default:
 		dst = append(dst, remoteSilent)
 	}
@@ -155,9 +155,9 @@ func appendPeerDown(dst []byte, e engine.Entry) []byte {
 }
 
 func appendRoutes(dst []byte, e engine.Entry, flags byte) []byte {
-	// What a peer was sent, but AS numbers always have four octets (RFC 7854 section 4.2).
+	// An UPDATE to a peer, except that AS numbers always have four octets (RFC 7854 section 4.2).
 	kind := wire.Kind{External: flags&flagAdjRIBOut != 0 && e.Peer.Queue.Kind.External}
-	messages, _ := e.Batch.Encoded(kind, len(e.Targets)) // a route that does not fit was not sent either
+	messages, _ := e.Batch.Encoded(kind, len(e.Targets)) // a route that does not fit was not sent to the peer either
 	for _, m := range messages {
 		dst = appendRoute(dst, e, flags, m, e.Targets)
 	}

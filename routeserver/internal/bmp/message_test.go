@@ -14,7 +14,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// peer is an external one over IPv6, with an AS number of four octets.
+// peer returns an external peer over IPv6, with a four-octet AS number.
 func peer(t *testing.T) *engine.Peer {
 	t.Helper()
 	store, err := ruleset.OpenStore(t.TempDir())

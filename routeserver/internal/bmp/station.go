@@ -12,36 +12,36 @@ import (
 	"weft/routeserver/internal/engine"
 )
 
-// Config is what all stations are told, and how. Times of zero stand for the defaults.
+// Config is the configuration of all stations. A time of zero means the default.
 type Config struct {
 	Name, Description string        // sysName and sysDescr
 	Statistics        time.Duration // between reports; zero: none
-	Retry, RetryMost  time.Duration // between attempts to connect; doubled each time, up to the second
-	WriteTime         time.Duration // that a station may take nothing
+	Retry, RetryMost  time.Duration // between attempts to connect; doubled each time, up to RetryMost
+	WriteTime         time.Duration // longest time in which a station takes nothing
 }
 
 // States of a station.
 const (
 	Connecting = "connecting"
 	Waiting    = "waiting" // to connect again
-	Copying    = "copying" // the tables that are there
+	Copying    = "copying" // the tables at the time of the connection
 	Monitoring = "monitoring"
 )
 
-// Status is a station as people see it.
+// Status is a station's state, as users see it.
 type Status struct {
 	Address     string    `json:"address"`
 	State       string    `json:"state"`
 	Since       time.Time `json:"since"`
 	Connections uint64    `json:"connections"`
-	CutOff      uint64    `json:"cut_off"` // times that it was too slow
+	CutOff      uint64    `json:"cut_off"` // times that the station was too slow
 	Messages    uint64    `json:"messages"`
 	Bytes       uint64    `json:"bytes"`
 	Backlog     int       `json:"backlog"` // entries that wait
 	LastError   string    `json:"last_error"`
 }
 
-// Station is a collector that we connect to, and keep connecting to. It gets whatever it missed when it is back.
+// Station is a collector to which the route server connects, again after each failure. It then gets all tables anew.
 type Station struct {
 	Config
 	engine *engine.Engine
@@ -52,7 +52,7 @@ type Station struct {
 	feed   *engine.Feed
 }
 
-// New makes a station that is not connected yet; its address is a host and a port.
+// New makes a station that is not connected yet; address is a host and a port.
 func New(c Config, address string, e *engine.Engine, log *slog.Logger) *Station {
 	if c.Retry == 0 {
 		c.Retry = time.Second
@@ -69,7 +69,7 @@ func New(c Config, address string, e *engine.Engine, log *slog.Logger) *Station 
 	}
 }
 
-// Status is how the station is.
+// Status returns the present state of the station.
 func (s *Station) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Station) enter(state string) {
 	s.status.State, s.status.Since = state, time.Now()
 }
 
-// Run keeps the station told until the context ends; then it says so and hangs up.
+// Run keeps the station up to date until the context ends; then it sends a Termination and hangs up.
 func (s *Station) Run(ctx context.Context) {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
 	wait := s.Retry
@@ -102,7 +102,7 @@ func (s *Station) Run(ctx context.Context) {
 			return
 		}
 		s.failed(err)
-		if time.Since(began) > s.RetryMost { // it was of use
+		if time.Since(began) > s.RetryMost { // the connection was useful
 			wait = s.Retry
 		}
 		select {
@@ -114,7 +114,7 @@ func (s *Station) Run(ctx context.Context) {
 	}
 }
 
-// failed takes note of why there is no connection any more. The same reason is logged once.
+// failed records why there is no connection. It logs the same reason only once.
 func (s *Station) failed(err error) {
 	s.enter(Waiting)
 	s.mu.Lock()

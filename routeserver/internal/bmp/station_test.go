@@ -26,7 +26,7 @@ type region struct {
 	engine *engine.Engine
 	listen netip.AddrPort
 	config bmp.Config
-	stop   func() // all sessions end
+	stop   func() // ends all sessions
 }
 
 const (
@@ -86,7 +86,7 @@ func start(t *testing.T) *region {
 	return r
 }
 
-// station tells a collector until the function that it gives is called.
+// station runs a station for a collector until the returned function is called.
 func (r *region) station(address string) (*bmp.Station, func()) {
 	s := bmp.New(r.config, address, r.engine, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -130,13 +130,13 @@ func has(in, out routes) func(petest.Monitored) bool {
 	return func(p petest.Monitored) bool { return p.Up != nil && maps.Equal(p.In, in) && maps.Equal(p.Out, out) }
 }
 
-// A collector gets the tables that are there, with what becomes of them, until the end.
+// TestACollectorSeesItAll checks that a collector gets the present tables and all changes, until the end.
 func TestACollectorSeesItAll(t *testing.T) {
 	r := start(t)
 	r.config.Statistics = 20 * time.Millisecond
 	a, b := r.pe(peA), r.pe(peB)
 	mac := r.announce(a, "65000:1", "02:00:00:00:00:01", "65000:1")
-	foreign := r.announce(a, "65000:1", "02:00:00:00:00:02", "65000:3") // in quarantine, and seen all the same
+	foreign := r.announce(a, "65000:1", "02:00:00:00:00:02", "65000:3") // in quarantine, but reported nevertheless
 	b.Has(routes{mac: "65000:2"})
 
 	collector := petest.NewCollector(t)
@@ -207,7 +207,7 @@ func TestACollectorSeesItAll(t *testing.T) {
 	}
 }
 
-// A collector that is not there, comes, goes and comes back gets what it missed.
+// TestACollectorComesAndGoes checks that a collector gets what it missed, after a late start and after a loss.
 func TestACollectorComesAndGoes(t *testing.T) {
 	r := start(t)
 	a, b := r.pe(peA), r.pe(peB)
@@ -234,7 +234,8 @@ func TestACollectorComesAndGoes(t *testing.T) {
 	}
 }
 
-// A collector that takes nothing is cut off, with bounded memory; sessions and changes do not notice.
+// TestAStuckCollectorIsCutOff checks that a collector that reads nothing is cut off, with bounded memory; sessions and
+// changes go on.
 func TestAStuckCollectorIsCutOff(t *testing.T) {
 	r := start(t)
 	listener, err := net.Listen("tcp", "127.0.79.1:0")
@@ -248,7 +249,7 @@ func TestAStuckCollectorIsCutOff(t *testing.T) {
 	}
 	a, b := r.pe(peA), r.pe(peB)
 	have := routes{}
-	for i := range 1000 { // each in an UPDATE and a group of its own
+	for i := range 1000 { // each in its own UPDATE and group
 		nlri := petest.MAC(t, "65000:1", fmt.Sprintf("02:00:00:00:%02x:%02x", i/256, i%256), "", 100)
 		a.Send(petest.Announcement(t, bgp.RF_EVPN, []bgp.NLRI{nlri}, []string{"65000:1"}, bgp.NewPathAttributeMultiExitDisc(uint32(i))))
 		have[nlri.String()] = "65000:2"

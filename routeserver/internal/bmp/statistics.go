@@ -9,14 +9,14 @@ import (
 
 // Statistics (RFC 7854 section 4.8, RFC 8671 section 6.2).
 const (
-	statRejected       = 0 // prefixes rejected by inbound policy: that went into quarantine
+	statRejected       = 0 // prefixes rejected by inbound policy: those put into quarantine
 	statRepeated       = 1 // duplicate prefix advertisements
 	statVain           = 2 // duplicate withdrawals
 	statClusterLoops   = 3
 	statASLoops        = 4
 	statOriginLoops    = 5
 	statAdjRIBIn       = 7  // routes
-	statLocRIB         = 8  // routes: the accepted ones
+	statLocRIB         = 8  // routes: those accepted
 	statAdjRIBInFamily = 9  // per AFI and SAFI
 	statLocRIBFamily   = 10 // per AFI and SAFI
 	statMalformed      = 11 // UPDATEs treated as withdrawals
@@ -64,7 +64,7 @@ func (s *statistics) gauges(whole, each uint16, families [wire.Families]bool, si
 	}
 }
 
-// AppendStatistics reports about a peer with a session. Counters are those since the route server's start.
+// AppendStatistics appends the report about a peer with a session. Counters start at the route server's start.
 func AppendStatistics(dst []byte, a *engine.Account, at int64) []byte {
 	var s statistics
 	rejected := uint64(0)

@@ -1,5 +1,5 @@
-// Package connections bounds how many callers a listener has at once, in all and from one address, and how often those
-// are answered who have no token, so that they do not keep out those who have one.
+// Package connections limits the open connections of a listener, in all and from one address, and the rate of answers
+// to callers without a token, so that they do not keep out those with one.
 package connections
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Limited is a listener that closes what is beyond its limits as soon as it comes.
+// Limited is a listener that closes each connection beyond its limits at once.
 type Limited struct {
 	net.Listener
 	most, fromOne int
@@ -19,13 +19,13 @@ type Limited struct {
 	open map[netip.Addr]int
 }
 
-// Limit bounds a listener to `most` connections, and `fromOne` address (IPv6: one /64) to so many of them. `refused` is
-// told of every one that was closed; it must not block.
+// Limit bounds a listener to `most` connections in all and `fromOne` from one address (IPv6: one /64). It calls
+// `refused` for each connection that it closes; `refused` must not block.
 func Limit(listener net.Listener, most, fromOne int, refused func(peer netip.Addr)) *Limited {
 	return &Limited{Listener: listener, most: most, fromOne: fromOne, refused: refused, open: map[netip.Addr]int{}}
 }
 
-// Accept waits for the next connection for which there is room.
+// Accept waits for the next connection within the limits.
 func (l *Limited) Accept() (net.Conn, error) {
 	for {
 		connection, err := l.Listener.Accept()
@@ -61,7 +61,7 @@ func (l *Limited) leave(peer netip.Addr) {
 	}
 }
 
-// peerOf is whom a connection counts for: a host of IPv6 has as many addresses as it likes in its /64.
+// peerOf returns the address to which a connection counts: of IPv6 the /64, since a host can use any address in its /64.
 func peerOf(connection net.Conn) netip.Addr {
 	return peerAt(connection.RemoteAddr().String())
 }
@@ -85,7 +85,7 @@ type counted struct {
 	left func()
 }
 
-// Close may be called more than once, as any connection's.
+// Close may be called more than once, as for any connection.
 func (c *counted) Close() error {
 	c.once.Do(c.left)
 	return c.Conn.Close()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// dial connects from one of this machine's addresses; the connection is closed with the test.
+// dial connects from one of this machine's addresses; the test closes the connection at its end.
 func dial(t *testing.T, to net.Addr, from string) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 5 * time.Second}
@@ -20,7 +20,7 @@ func dial(t *testing.T, to net.Addr, from string) net.Conn {
 	return connection
 }
 
-// closed says whether the other side has closed a connection, which it does at once.
+// closed reports whether the other side has closed a connection. It waits for up to five seconds.
 func closed(t *testing.T, connection net.Conn) bool {
 	t.Helper()
 	_ = connection.SetReadDeadline(time.Now().Add(5 * time.Second))

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Strangers bounds how often those who have no token are answered: one address (IPv6: one /64) `perSecond` times, and
-// ten times that at once.
+// Strangers limits the answers to callers without a token: `perSecond` to one address (IPv6: one /64), and ten times
+// that at once.
 type Strangers struct {
 	perSecond rate.Limit
 	most      int // addresses that are remembered
@@ -18,12 +18,12 @@ type Strangers struct {
 	seen map[netip.Addr]*rate.Limiter
 }
 
-// NewStrangers remembers up to `most` addresses; beyond that it forgets one that has been quiet, or any.
+// NewStrangers remembers up to `most` addresses; beyond that it forgets quiet ones, or any.
 func NewStrangers(perSecond float64, most int) *Strangers {
 	return &Strangers{perSecond: rate.Limit(perSecond), most: most, seen: map[netip.Addr]*rate.Limiter{}}
 }
 
-// Admit says whether a stranger at an address and port (`http.Request.RemoteAddr`) is answered now.
+// Admit reports whether a stranger at an address and port (`http.Request.RemoteAddr`) gets an answer now.
 func (s *Strangers) Admit(remote string, now time.Time) bool {
 	peer := peerAt(remote)
 	s.mu.Lock()

@@ -73,7 +73,7 @@ func build(t *testing.T) *house {
 	return &house{t, server.URL, listen.String(), e, api}
 }
 
-// do calls the API and gives status and body.
+// do calls the API and returns status and body.
 func (h *house) do(method, path, body string) (int, string) {
 	h.t.Helper()
 	request, err := http.NewRequest(method, h.url+path, strings.NewReader(body))
@@ -267,7 +267,7 @@ func TestRoutesExplainStatusEventsAndMetrics(t *testing.T) {
 			t.Errorf("%s: %+v", query, x)
 		}
 	}
-	explain("from=ea&to=eb", "partly", "sent to b with route target 65000:2; 1 of 2 routes in quarantine") // the one below
+	explain("from=ea&to=eb", "partly", "sent to b with route target 65000:2; 1 of 2 routes in quarantine") // 65000:1:9, see below
 	explain("from=ea&to=eb&nlri=65000:1:1", "sent", "sent to b with route target 65000:2")
 	explain("from=ea&to=eb&nlri=65000:1:9", "quarantined", "foreign-rt")
 	explain("from=eb&to=ea", "not-sent", "b has announced no route of eb")
@@ -300,7 +300,7 @@ func TestRoutesExplainStatusEventsAndMetrics(t *testing.T) {
 	}
 }
 
-// events reads the first kinds of a stream.
+// events returns the kinds of the first n events of a stream.
 func (h *house) events(t *testing.T, after string, n int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -12,7 +12,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// diff compares what a peer was sent with what the model says, or two generations with each other.
+// diff compares a peer's Adj-RIB-Out with the model, or two generations with each other.
 func (s *Server) diff(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Has("from") || q.Has("to") {
@@ -41,7 +41,7 @@ func (s *Server) diff(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, page)
 }
 
-// peerPage is the comparison of a peer as a reply has it: of each list the beginning, and in Counts how long all of it is.
+// peerPage is the comparison of a peer in a reply: the beginning of each list, and in Counts the full lengths.
 type peerPage struct {
 	lookingglass.PeerDiff
 	Differences []json.RawMessage `json:"differences"`

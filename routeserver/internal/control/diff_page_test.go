@@ -8,8 +8,8 @@ import (
 	"weft/routeserver/internal/rawbgp"
 )
 
-// TestAComparisonIsBoundedInEachOfItsLists: a PE can announce as many routes that do not fit into another's messages as it is
-// allowed routes at all. The reply has the first ones, and says how many there are.
+// TestAComparisonIsBoundedInEachOfItsLists checks that a reply has the first routes of each list, and their number: all
+// routes that a PE may announce can be too long for another PE's messages.
 func TestAComparisonIsBoundedInEachOfItsLists(t *testing.T) {
 	h := build(t)
 	h.must("PUT", "/v1/ruleset", rules, &struct{}{})

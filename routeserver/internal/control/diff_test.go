@@ -29,7 +29,7 @@ type generationDiff struct {
 	Truncated bool
 }
 
-// in is the difference in short.
+// in returns a short form of the difference.
 func (d *generationDiff) in() string {
 	var lines []string
 	for _, p := range d.Peers {
@@ -76,7 +76,7 @@ func TestWhatIsDifferentBetweenTwoGenerations(t *testing.T) {
 		"from=6&to=7": "new added; ea joined new; eb joined new; a>b appears []>[65000:2]; a>b appears []>[65000:2]",
 		"from=5&to=7": "new added; eb left pool; ea joined new; eb joined new",
 		"from=7&to=8": "endpoint changed; a>b route-targets [65000:2]>[65000:77]; a>b route-targets [65000:2]>[65000:77]",
-		// The routes of ea are in quarantine now; what they were in between is asked of the rule sets.
+		// The routes of ea are in quarantine now; the rule sets tell their state in between.
 		"from=8&to=9":         "endpoint removed; ea left new; ea left pool; a>b disappears [65000:77]>[]; a>b disappears [65000:77]>[]",
 		"from=8&to=9&limit=1": "endpoint removed; ea left new; ea left pool; a>b disappears [65000:77]>[]",
 		"from=5&to=6&peer=b":  "eb left pool; a>b disappears [65000:2]>[]; a>b disappears [65000:2]>[]",
@@ -150,7 +150,7 @@ func TestEveryFilterInEveryTable(t *testing.T) {
 			case table == "pools" && name != "pool":
 				expected = 2 // pools
 			case table == "adj-in" && (name == "family" || name == "peer"):
-				expected = 2 // with the one in quarantine
+				expected = 2 // including the one in quarantine
 			}
 			if have := count(name, value); have != expected {
 				t.Errorf("%s with %s=%s: %d routes, want %d", table, name, value, have, expected)

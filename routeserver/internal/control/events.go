@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// heartbeat keeps idle event streams from being taken for dead.
+// heartbeat is the interval of comments that show that an idle stream is alive.
 const heartbeat = 15 * time.Second
 
-// events streams what happens, as server-sent events whose id is the event's sequence number.
+// events streams events, as server-sent events whose id is the event's sequence number.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	after := r.URL.Query().Get("after")
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
@@ -33,7 +33,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	for {
 		events, more := s.Engine.Events.After(seq)
-		_ = stream.SetWriteDeadline(time.Now().Add(writeTime)) // for what comes at once
+		_ = stream.SetWriteDeadline(time.Now().Add(writeTime)) // for all events that are ready
 		for _, e := range events {
 			data, err := json.Marshal(e)
 			if err != nil {

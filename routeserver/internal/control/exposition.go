@@ -9,10 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// scrapes is how many may be answered at the same time.
+// scrapes is the number of scrapes that may be answered at the same time.
 const scrapes = 4
 
-// namespace is what the names of our metrics begin with.
+// namespace is the prefix of our metrics' names.
 const namespace = "weft_routeserver_"
 
 // exposition collects the samples of one scrape, family after family.
@@ -24,7 +24,7 @@ type exposition struct {
 	desc   *prometheus.Desc // of the family; nil before its first sample
 }
 
-// begin begins a family: its name without the namespace, and its type.
+// begin begins a family, with its name without the namespace and its type.
 func (x *exposition) begin(name string, kind prometheus.ValueType, help string) {
 	x.family, x.kind, x.help, x.desc = namespace+name, kind, help, nil
 }
@@ -42,7 +42,7 @@ func (x *exposition) sample(value float64, labels ...string) {
 	x.send(x.desc, metric, err)
 }
 
-// send hands on a metric. One that could not be made fails the scrape, and not the route server.
+// send passes on a metric. One that could not be made fails the scrape, but not the route server.
 func (x *exposition) send(desc *prometheus.Desc, metric prometheus.Metric, err error) {
 	if err != nil {
 		metric = prometheus.NewInvalidMetric(desc, err)
@@ -50,7 +50,7 @@ func (x *exposition) send(desc *prometheus.Desc, metric prometheus.Metric, err e
 	x.out <- metric
 }
 
-// gauge and counter are families of one sample.
+// gauge and counter write families of one sample.
 func (x *exposition) gauge(name, help string, value float64) {
 	x.begin(name, prometheus.GaugeValue, help)
 	x.sample(value)
@@ -61,22 +61,22 @@ func (x *exposition) counter(name, help string, value uint64) {
 	x.sample(float64(value))
 }
 
-// histogram is a family of one distribution; buckets are cumulative, by their upper bounds.
+// histogram writes a family of one distribution; buckets are cumulative, by their upper bounds.
 func (x *exposition) histogram(name, help string, count uint64, sum float64, buckets map[float64]uint64) {
 	desc := prometheus.NewDesc(namespace+name, help, nil, nil)
 	metric, err := prometheus.NewConstHistogram(desc, count, sum, buckets)
 	x.send(desc, metric, err)
 }
 
-// scrape is a collector that asks the server for all samples anew each time.
+// scrape is a collector that asks the server for all samples at each scrape.
 type scrape struct{ server *Server }
 
-// Describe tells nothing: which families there are depends on peers and stations.
+// Describe sends nothing: the families depend on peers and stations.
 func (scrape) Describe(chan<- *prometheus.Desc) {}
 
 func (c scrape) Collect(out chan<- prometheus.Metric) { c.server.collect(&exposition{out: out}) }
 
-// heap is what the last garbage collection found alive, which the default set of Go's metrics lacks.
+// heap is the live heap after the last garbage collection, which the default set of Go's metrics lacks.
 var heap = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 
 // metrics serves the samples in the format that the scraper asks for.

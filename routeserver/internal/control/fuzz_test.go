@@ -18,7 +18,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// desk is a control API without a network, over a rule set and a PE that has announced a route.
+// desk is a control API without a network, with a rule set and a PE that has announced a route.
 type desk struct {
 	engine  *engine.Engine
 	handler http.Handler
@@ -51,14 +51,14 @@ func newDesk(t testing.TB) *desk {
 	return d
 }
 
-// reset puts the rule set in force that every round begins with.
+// reset puts the initial rule set of every round in force.
 func (d *desk) reset(t testing.TB) {
 	if _, err := d.engine.Replace(d.rules, true); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// standing is what a refused request must not change.
+// standing is the state that a refused request must not change.
 type standing struct {
 	document *ruleset.Document
 	fallback uint64
@@ -70,8 +70,8 @@ func (d *desk) standing() standing {
 	return standing{d.engine.Set().Document(), fallback, trial}
 }
 
-// FuzzAPI: no request makes the API panic or answer with 5xx; answers are JSON; what is refused says why and changes
-// nothing; and memory is in proportion.
+// FuzzAPI checks that no request makes the API panic or answer with 5xx; that answers are JSON; that a refusal gives a
+// reason and changes nothing; and that memory is in proportion.
 func FuzzAPI(f *testing.F) {
 	for _, path := range []string{
 		"/v1/status", "/v1/standing", "/v1/ruleset", "/v1/routes?table=adj-out&peer=b&rt=65000:2&family=l2vpn-vpls&limit=5", "/v1/routes?prefix=10.0.0.0/8&mac=02:00:00:00:00:01&pool=pool",
@@ -89,7 +89,7 @@ func FuzzAPI(f *testing.F) {
 	f.Add("DELETE", "/v1/ruleset", "")
 	d := newDesk(f)
 	over, cancel := context.WithCancel(context.Background())
-	cancel() // streams end after what there is
+	cancel() // streams end after the present events
 	before := d.standing()
 	f.Fuzz(func(t *testing.T, method, target, body string) {
 		request, err := http.NewRequestWithContext(over, method, "http://rs1"+target, strings.NewReader(body))

@@ -7,7 +7,7 @@ import (
 	"weft/routeserver/internal/lookingglass"
 )
 
-// held lists what the poison-route guard holds back, from one peer or from all.
+// held lists the routes that the poison-route guard holds back, from one peer or from all.
 func (s *Server) held(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if err := unknown(q, "peer"); err != nil {
@@ -22,7 +22,7 @@ func (s *Server) held(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, lookingglass.DescribeHeld(s.Engine.Held(peer)))
 }
 
-// release sends a peer again what is held back from it: one route, or everything.
+// release sends a peer the routes that are held back from it: one route, or all.
 func (s *Server) release(w http.ResponseWriter, r *http.Request) {
 	peer := r.PathValue("peer")
 	if _, known := s.Engine.Set().Peer(peer); !known {

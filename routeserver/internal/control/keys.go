@@ -12,7 +12,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// tell puts the controller's keys in force, all of them.
+// tell replaces all of the controller's keys.
 func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 	body, err := read(w, r)
 	if err != nil {
@@ -46,14 +46,14 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 	s.keys(w, r)
 }
 
-// keys says which keys are in force by the controller's word, not what they are.
+// keys returns a digest of the controller's keys and the number of neighbours, but not the keys.
 func (s *Server) keys(w http.ResponseWriter, _ *http.Request) {
 	digest, neighbours := s.Sessions.Digest()
 	reply(w, http.StatusOK, map[string]any{"digest": digest, "neighbours": neighbours})
 }
 
-// dropped is how many segments the kernel has dropped in this network namespace because of their TCP-MD5 signature: it
-// says of none whose they were.
+// dropped counts the segments that the kernel has dropped in this network namespace because of their TCP-MD5 signature.
+// The kernel does not tell whose they were.
 func dropped(netstat string) map[string]uint64 {
 	names := map[string]string{"TCPMD5NotFound": "unsigned", "TCPMD5Unexpected": "unexpected", "TCPMD5Failure": "wrong"}
 	counts := map[string]uint64{}

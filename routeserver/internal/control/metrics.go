@@ -11,7 +11,7 @@ import (
 	"weft/routeserver/internal/bmp"
 )
 
-// collect gives all samples.
+// collect writes all samples.
 func (s *Server) collect(x *exposition) {
 	generation, _, confirmed := s.Engine.Generation()
 	x.gauge("generation", "Generation of the rule set in force.", float64(generation))
@@ -29,7 +29,7 @@ func (s *Server) collect(x *exposition) {
 	stationMetrics(x, s.stations())
 }
 
-// changeMetrics are about transactions: changes of the rule set, replacements and rollbacks.
+// changeMetrics writes samples about transactions: changes of the rule set, replacements and rollbacks.
 func (s *Server) changeMetrics(x *exposition) {
 	d := s.Engine.Durations()
 	all, buckets := uint64(0), map[float64]uint64{}
@@ -49,7 +49,7 @@ func (s *Server) changeMetrics(x *exposition) {
 	x.sample(float64(d.Last.Withdrawn), "action", "withdrawn")
 }
 
-// stationMetrics are about BMP.
+// stationMetrics writes samples about BMP.
 func stationMetrics(x *exposition, stations []bmp.Status) {
 	for _, m := range []struct {
 		name  string
@@ -74,5 +74,5 @@ func stationMetrics(x *exposition, stations []bmp.Status) {
 	}
 }
 
-// seconds is a time as Prometheus has it.
+// seconds returns a time in Prometheus' form.
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

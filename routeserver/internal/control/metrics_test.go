@@ -17,7 +17,7 @@ import (
 	"weft/routeserver/internal/petest"
 )
 
-// scrape reads the metrics with Prometheus' own parser, and its rules for names and types.
+// scrape reads the metrics with Prometheus' own parser and its rules for names and types.
 func (h *house) scrape() map[string]*dto.MetricFamily {
 	h.t.Helper()
 	status, text := h.do("GET", "/metrics", "")
@@ -39,7 +39,7 @@ func (h *house) scrape() map[string]*dto.MetricFamily {
 	return families
 }
 
-// value is that of a metric with these labels, given as pairs; there says whether it exists.
+// value returns the value of a metric with these labels, given as pairs, and whether it exists.
 func value(families map[string]*dto.MetricFamily, name string, labels ...string) (v float64, there bool) {
 	family := families["weft_routeserver_"+name]
 	for _, m := range family.GetMetric() {

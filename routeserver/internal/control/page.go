@@ -12,11 +12,11 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// pageBytes bounds the list in a reply: one route may have 64 KB of communities, each of them a number in text. One item is
-// in it, whatever its length.
+// pageBytes bounds the list in a reply: one route may have 64 KB of communities, each of them a number in text. A page
+// has at least one item, whatever its length.
 const pageBytes = 8 << 20
 
-// fitting is the beginning of a list that a reply has room for, encoded; cut says that there is more.
+// fitting returns the encoded beginning of a list that fits into a reply; cut reports whether there is more.
 func fitting[T any](n int, item func(i int) T) (list []json.RawMessage, cut bool, err error) {
 	list = []json.RawMessage{}
 	for i, size := 0, 0; i < n; i++ {
@@ -32,7 +32,7 @@ func fitting[T any](n int, item func(i int) T) (list []json.RawMessage, cut bool
 	return list, false, nil
 }
 
-// cursor says behind which route the next page begins.
+// cursor encodes the route after which the next page begins.
 func cursor(p engine.Place) string {
 	text := fmt.Appendf(nil, "%d\x00%s\x00%s\x00%s", p.Family, p.Peer, p.Other, p.Key)
 	return base64.RawURLEncoding.EncodeToString(text)

@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/petest"
 )
 
-// However long a PE's routes are, a page has a bound, and the pages have all of them.
+// TestAPageHasABound checks that a page is bounded however long a PE's routes are, and that the pages have all of them.
 func TestAPageHasABound(t *testing.T) {
 	h := build(t)
 	h.must("PUT", "/v1/ruleset", rules, &struct{}{})

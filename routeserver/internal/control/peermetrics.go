@@ -12,12 +12,12 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// stateNumbers are those of BGP4-MIB (RFC 4273, bgpPeerState).
+// stateNumbers are the state numbers of BGP4-MIB (RFC 4273, bgpPeerState).
 var stateNumbers = map[string]float64{
 	session.Idle: 1, session.Connect: 2, session.Active: 3, session.OpenSent: 4, session.OpenConfirm: 5, session.Established: 6,
 }
 
-// peerMetrics are those of every peer of the rule set, then those of its families, then those of reasons.
+// peerMetrics writes samples for every peer of the rule set, then for its families, then for quarantine reasons.
 func peerMetrics(x *exposition, peers []sessionStatus) {
 	for _, m := range []struct {
 		name  string
@@ -71,7 +71,7 @@ func peerMetrics(x *exposition, peers []sessionStatus) {
 	reasonMetrics(x, peers)
 }
 
-// familyMetrics leave out the families that a peer has neither negotiated nor ever said anything about.
+// familyMetrics omits the families that a peer has neither negotiated nor ever used.
 func familyMetrics(x *exposition, peers []sessionStatus) {
 	for _, m := range []struct {
 		name  string
@@ -102,7 +102,7 @@ func familyMetrics(x *exposition, peers []sessionStatus) {
 	}
 }
 
-// reasonMetrics are about quarantine. A reason is there once it was given.
+// reasonMetrics writes samples about quarantine. A reason appears once it has occurred.
 func reasonMetrics(x *exposition, peers []sessionStatus) {
 	each := func(value func(*engine.Account, rib.Reason) float64) {
 		for _, p := range peers {

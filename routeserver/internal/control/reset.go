@@ -7,7 +7,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// reset ends a peer's session, with a word to the people at the other end.
+// reset ends a peer's session, with a text for the operators at the other end.
 func (s *Server) reset(w http.ResponseWriter, r *http.Request) {
 	peer := r.PathValue("peer")
 	if _, known := s.Engine.Set().Peer(peer); !known {

@@ -48,7 +48,7 @@ func TestReset(t *testing.T) {
 	if !found {
 		t.Errorf("no event: %+v", events)
 	}
-	a = petest.Dial(t, petest.Options{Local: "127.0.77.11", Remote: h.bgp}) // comes again
+	a = petest.Dial(t, petest.Options{Local: "127.0.77.11", Remote: h.bgp}) // connects again
 	if status, got := reset("a", ""); status != 200 {
 		t.Errorf("%d %s", status, got)
 	}

@@ -19,8 +19,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// routeLimit is how many routes are in a page unless told otherwise, and pageRoutes at most, whatever is asked for. A
-// number beyond routeLimitMax is none.
+// routeLimit is the default number of routes in a page, and pageRoutes the maximum, whatever the request asks for. A
+// limit above routeLimitMax is invalid.
 const (
 	routeLimit    = 1000
 	pageRoutes    = 10_000
@@ -29,7 +29,7 @@ const (
 
 var filters = []string{"table", "peer", "endpoint", "pool", "prefix", "mac", "family", "rt", "reason", "limit", "cursor"}
 
-// unknown refuses parameters that a request does not have: one that is misspelt would select more than was meant.
+// unknown refuses parameters that a request does not have: a misspelt one would select more than intended.
 func unknown(q url.Values, known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(known, name) {

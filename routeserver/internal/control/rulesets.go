@@ -50,7 +50,7 @@ func (s *Server) replace(w http.ResponseWriter, r *http.Request) {
 // maxWithin is the longest time that a rule set may be on trial.
 const maxWithin = 24 * time.Hour
 
-// confirmWithin is the time in which a rule set has to be confirmed, or 0.
+// confirmWithin returns the time within which a rule set has to be confirmed, or 0.
 func confirmWithin(r *http.Request) (time.Duration, error) {
 	text := r.URL.Query().Get("confirm_within")
 	if text == "" {
@@ -95,7 +95,7 @@ func (s *Server) heartbeat(w http.ResponseWriter, r *http.Request) {
 	s.word(w, r, s.Engine.Hear)
 }
 
-// word takes the controller's word that a generation is its own.
+// word reads a request in which the controller vouches for a generation.
 func (s *Server) word(w http.ResponseWriter, r *http.Request, take func(generation uint64) error) {
 	body, err := read(w, r)
 	if err != nil {

@@ -26,10 +26,11 @@ import (
 // maxBody bounds a request: a rule set of a region is a few hundred kilobytes.
 const maxBody = 64 << 20
 
-// Of one address without the token, so many requests a second are answered, and ten times that at once.
+// Limits of requests without the token: so many a second from one address, and ten times that at once; and the number
+// of addresses to remember.
 const strangersPerSecond, strangersKnown = 20, 4096
 
-// patience is a rule set of that size over 20 Mbit/s.
+// patience is the time that a rule set of that size takes over 20 Mbit/s.
 const patience = 30 * time.Second
 
 // Server answers the control API.
@@ -39,14 +40,14 @@ type Server struct {
 	Twin         *twin.Twin     // nil: there is none
 	Stations     []*bmp.Station // of BMP
 	Token        string
-	MetricsToken string // opens the metrics and nothing else; empty: there is none
+	MetricsToken string // token for the metrics alone; empty: there is none
 	Started      time.Time
 	Version      string // of the program
 	Log          *slog.Logger
 	Patience     time.Duration // how long a body may take to arrive; 0: patience
 }
 
-// Handler is the API. Everything but /healthz wants the token.
+// Handler returns the API. Everything but /healthz requires the token.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/status", s.status)
@@ -73,7 +74,7 @@ func (s *Server) Handler() http.Handler {
 	return s.timely(open)
 }
 
-// timely ends a request whose body does not arrive in time. A stream that is answered lasts as long as it likes.
+// timely ends a request whose body does not arrive in time. A streamed answer has no limit.
 func (s *Server) timely(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
@@ -106,13 +107,13 @@ func (s *Server) authorised(next http.Handler, strangers *connections.Strangers)
 	})
 }
 
-// same compares tokens in a time that says nothing about them.
+// same compares tokens in a time that does not depend on them.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// problems gives the multiplexer's own errors the form of all others.
+// problems gives the multiplexer's own errors the form of all other errors.
 func problems(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
@@ -152,7 +153,7 @@ func fail(w http.ResponseWriter, status int, code, field, message string) {
 	reply(w, status, f)
 }
 
-// failWith finds the status for an error of the engine or of a document.
+// failWith replies with the status for an error of the engine or of a document.
 func (s *Server) failWith(w http.ResponseWriter, err error) {
 	var bad *ruleset.Invalid
 	var conflict *engine.Conflict
@@ -184,8 +185,8 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 }
 
-// readOptional reads a JSON object that may be missing, with a single field, for which there is an example. It says whether the
-// request can go on; if not, it is answered.
+// readOptional reads an optional JSON object with a single field; example is for the error text. It returns false if it
+// has already answered the request with an error.
 func (s *Server) readOptional(w http.ResponseWriter, r *http.Request, into any, field, example string) bool {
 	body, err := read(w, r)
 	if err != nil {

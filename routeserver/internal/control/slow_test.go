@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestABodyThatDoesNotArrive is ended, with the token and without; a stream that is answered goes on.
+// TestABodyThatDoesNotArrive checks that such a request ends, with the token and without, and that a streamed answer goes on.
 func TestABodyThatDoesNotArrive(t *testing.T) {
 	h := build(t)
 	h.server.Patience = 300 * time.Millisecond

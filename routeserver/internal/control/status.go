@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// sessionStatus is a peer as people see it.
+// sessionStatus is the state of a peer, as users see it.
 type sessionStatus struct {
 	Peer        string     `json:"peer"`
 	Address     string     `json:"address"`
@@ -20,12 +20,12 @@ type sessionStatus struct {
 	PrefixesIn  int        `json:"prefixes_in"`
 	PrefixesOut int        `json:"prefixes_out"`
 	Quarantined int        `json:"quarantined"`
-	Bytes       int        `json:"bytes"` // of memory that its routes take
+	Bytes       int        `json:"bytes"` // of memory for its routes
 	Stale       int        `json:"stale"`
 	StaleUntil  *time.Time `json:"stale_until,omitempty"`
 	LongLived   int        `json:"long_lived"` // of the stale ones
 	LongFrom    *time.Time `json:"long_lived_from,omitempty"`
-	Held        int        `json:"held"` // routes that it is not sent by the poison-route guard
+	Held        int        `json:"held"` // routes that the poison-route guard holds back
 	Backlog     int        `json:"backlog"`
 	LastError   string     `json:"last_error"`
 
@@ -62,7 +62,7 @@ func (s *Server) sessions() []sessionStatus {
 	return list
 }
 
-// stations are the BMP stations.
+// stations returns the states of the BMP stations.
 func (s *Server) stations() []bmp.Status {
 	list := []bmp.Status{}
 	for _, station := range s.Stations {
@@ -83,7 +83,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		"in_touch":   s.Engine.InTouch(),
 		"serving":    s.Sessions.Serving(),
 		"restarting": s.Engine.Restarting(),
-		"permits":    true, // that it knows what they are
+		"permits":    true, // tells that this route server supports announce permits
 		"tcp_md5":    dropped("/proc/net/netstat"),
 		"started_at": s.Started.UTC(),
 		"sessions":   s.sessions(),
@@ -99,7 +99,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, body)
 }
 
-// counters are the totals since the start, by name.
+// counters returns the totals since the start, by name.
 func counters(c engine.Counters) map[string]uint64 {
 	return map[string]uint64{
 		"updates_received": c.Updates, "routes_announced": c.Announced, "routes_withdrawn": c.Withdrawn,

@@ -8,7 +8,7 @@ import (
 	"weft/routeserver/internal/petest"
 )
 
-// A join on trial reaches the PE, and is taken from it again when nobody confirms it.
+// TestAChangeOnTrialIsTakenBackFromThePEs checks that a join on trial reaches the PE, and is taken back if it is not confirmed.
 func TestAChangeOnTrialIsTakenBackFromThePEs(t *testing.T) {
 	h := build(t)
 	h.must("PUT", "/v1/ruleset", rules, &struct{}{})

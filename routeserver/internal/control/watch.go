@@ -9,7 +9,7 @@ import (
 	"weft/routeserver/internal/lookingglass"
 )
 
-// writeTime is how long one write to a reader of a stream may take.
+// writeTime is the longest time for one write to a reader of a stream.
 const writeTime = 10 * time.Second
 
 // watchChange is a line of the stream.
@@ -19,7 +19,7 @@ type watchChange struct {
 	lookingglass.Route
 }
 
-// watch streams what happens to routes, as server-sent events. A reader that is too slow is told so, and cut off.
+// watch streams changes of routes, as server-sent events. A reader that is too slow is told so and cut off.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	f, err := filter(r.URL.Query())
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	stream := http.NewResponseController(w)
-	// send writes, and hands it to the network when nothing more waits.
+	// send writes an event, and flushes when no more events wait.
 	send := func(format string, args ...any) bool {
 		_ = stream.SetWriteDeadline(time.Now().Add(writeTime))
 		if _, err := fmt.Fprintf(w, format, args...); err != nil {

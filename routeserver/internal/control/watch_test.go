@@ -14,7 +14,7 @@ import (
 	"weft/routeserver/internal/petest"
 )
 
-// watch opens a stream, and gives its changes as "kind peer>to rts nlri-rd" in order.
+// watch opens a stream and returns its changes as "kind peer>to rts nlri-rd", in order.
 func (h *house) watch(query string) <-chan string {
 	h.t.Helper()
 	request, _ := http.NewRequestWithContext(h.t.Context(), "GET", h.url+"/v1/watch?"+query, nil)

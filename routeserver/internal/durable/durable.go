@@ -1,6 +1,6 @@
-// Package durable replaces files so that a crash of the process or of the host leaves the old one or the new one. The
-// fsync of a file does not keep its name, which is its directory's (fsync(2), "Notes"): each rename is followed by one
-// of that.
+// Package durable replaces files so that after a crash of the process or of the host the old or the new one is there.
+// The fsync of a file does not store its name, which belongs to its directory (fsync(2), "Notes"), so an fsync of the
+// directory follows each rename.
 package durable
 
 import (
@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// Replace gives the file that content and that mode. It is on the disk, with its name, when Replace returns without an
-// error; else the old one is still there.
+// Replace writes a file with that content and mode. When Replace returns without an error, the file and its name are on
+// disk; with an error the old file is still there.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	fresh := path + ".new"
-	_ = os.Remove(fresh) // its mode may be another
+	_ = os.Remove(fresh) // its mode may differ
 	file, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	return Names(filepath.Dir(path))
 }
 
-// Names has the names in a directory on the disk: what was renamed or removed there stays so.
+// Names writes the names in a directory to the disk, so that renames and removals there survive a crash.
 func Names(directory string) error {
 	dir, err := os.Open(directory)
 	if err != nil {
@@ -42,4 +42,4 @@ func Names(directory string) error {
 	return errors.Join(synced(dir), dir.Close())
 }
 
-var synced = (*os.File).Sync // a test counts
+var synced = (*os.File).Sync // a variable, so that a test can count calls

@@ -48,7 +48,7 @@ func TestWhatCannotBeReplacedStays(t *testing.T) {
 	}
 }
 
-// TestNothingElseRenames finds every call of os.Rename in the module: this package's alone.
+// TestNothingElseRenames checks that no other package of internal calls os.Rename.
 func TestNothingElseRenames(t *testing.T) {
 	var found []string
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {

@@ -5,11 +5,11 @@ import (
 	"weft/routeserver/internal/rib"
 )
 
-// announceGuarded is announce for a peer with routes that it does not bear, or may not. An older version of such a route that
-// the peer has is withdrawn.
+// announceGuarded is announce for a peer that has a guard: it holds back poisons and suspects. If the peer has an older
+// version of such a route, it withdraws that.
 func (ao *adjRIBOut) announceGuarded(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
 	g := p.guard
-	var has, lacks, loses []string // NLRIs that it has in another form, does not have, and is to have no more
+	var has, lacks, loses []string // NLRIs that the peer has in another form, does not have, and must lose
 	for _, nlri := range b.NLRIs {
 		id := routeName{b.Family, b.Family.Identity(nlri)}
 		_, absent := g.absent[id]
@@ -46,7 +46,7 @@ func (p *Peer) blocked(b *out.Batch, nlri string) (d digest, blocked bool) {
 	return d, ok && g.blocks(d)
 }
 
-// part is a batch of some of the routes of another, and that one if it is all.
+// part returns a batch of some of a batch's routes; if they are all, it returns that batch.
 func part(b *out.Batch, nlris []string) *out.Batch {
 	if len(nlris) == len(b.NLRIs) {
 		return b
@@ -54,7 +54,7 @@ func part(b *out.Batch, nlris []string) *out.Batch {
 	return out.Announce(b.Family, b.Attributes, b.Reflection, nlris)
 }
 
-// sendApart announces routes in one message each, if the peer does not bear several in one.
+// sendApart announces routes in one message each if the peer does not tolerate several in one.
 func (ao *adjRIBOut) sendApart(t *transaction, p *Peer, b *out.Batch, targets string, known bool) {
 	switch {
 	case len(b.NLRIs) == 0:
@@ -67,7 +67,8 @@ func (ao *adjRIBOut) sendApart(t *transaction, p *Peer, b *out.Batch, targets st
 	}
 }
 
-// withdrawGuarded is withdraw for such a peer: what it was not sent is not withdrawn, since it may not bear that either.
+// withdrawGuarded is withdraw for a peer that has a guard. It does not withdraw routes that were held back, since the peer
+// may not tolerate that either.
 func (ao *adjRIBOut) withdrawGuarded(t *transaction, p *Peer, b *out.Batch) {
 	var has []string
 	for _, nlri := range b.NLRIs {
@@ -87,7 +88,7 @@ func (ao *adjRIBOut) withdrawGuarded(t *transaction, p *Peer, b *out.Batch) {
 	}
 }
 
-// offer sends a peer a route by itself that was held back, if it is still to have it.
+// offer sends a peer a route by itself that was held back, if the peer is still to have it.
 func (lr *locRIB) offer(p *Peer, s routeName) {
 	r := lr.table.Owner(s.family, s.family.Key(s.nlri))
 	if r == nil || r.NLRI != s.nlri || r.Group.Endpoint == "" {
@@ -100,7 +101,7 @@ func (lr *locRIB) offer(p *Peer, s routeName) {
 	}
 }
 
-// heldBack says why a peer was not sent a route that it would have been sent; nil: it was.
+// heldBack returns why a peer was not sent a route that it is to have; nil: it was sent.
 func (p *Peer) heldBack(g *rib.Group, nlri string) *HeldBack {
 	if p.guard == nil || len(p.guard.absent) == 0 {
 		return nil
@@ -115,7 +116,7 @@ func (p *Peer) heldBack(g *rib.Group, nlri string) *HeldBack {
 	return &HeldBack{Verdict: Suspected, Why: p.guard.why, Since: w.since}
 }
 
-// split parts a group's NLRIs into those that a peer was sent and those that are held back from it.
+// split divides a group's NLRIs into those that a peer was sent and those that are held back from it.
 func (p *Peer) split(g *rib.Group, nlris []string) (sent, held []string) {
 	if p == nil || p.guard == nil || len(p.guard.absent) == 0 {
 		return nlris, nil
@@ -130,7 +131,7 @@ func (p *Peer) split(g *rib.Group, nlris []string) (sent, held []string) {
 	return sent, held
 }
 
-// foresee counts what a peer would be sent of some of a group's routes.
+// foresee counts how many of a group's routes a peer would be sent.
 func (ss *sessions) foresee(t *transaction, peer string, g *rib.Group, nlris []string) {
 	p := ss.peers[peer]
 	if p == nil || p.guard == nil {
@@ -147,7 +148,7 @@ func (ss *sessions) foresee(t *transaction, peer string, g *rib.Group, nlris []s
 	}
 }
 
-// foreseeWithdrawal counts what would be withdrawn from a peer of some of a group's routes.
+// foreseeWithdrawal counts how many of a group's routes would be withdrawn from a peer.
 func (ss *sessions) foreseeWithdrawal(t *transaction, peer string, g *rib.Group, nlris []string) {
 	sent, _ := ss.peers[peer].split(g, nlris)
 	count(t.withdrawn, peer, len(sent))

@@ -13,30 +13,31 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// again is for how long it is remembered what had been sent when a session broke.
+// again is how long the guard remembers the routes that had been sent when a session broke.
 const again = 10 * time.Minute
 
-// breaks bounds the time from a route that a peer does not bear to the end of its connection without a NOTIFICATION. Links
-// that fail end connections too, and with more time a healthy route that happens to be sent before two of these is held back.
+// breaks bounds the time from the sending of a poison to the end of the connection without a NOTIFICATION. Failing links
+// end connections too. With a longer time, a healthy route that happens to be sent before two such failures would be held
+// back.
 const breaks = time.Second
 
-// hintLength is how much of a message a NOTIFICATION has to quote to say which one is meant.
+// hintLength is the number of bytes that a NOTIFICATION must quote to identify a message.
 const hintLength = 4
 
 // recent is a route that a peer had been sent shortly before its session ended.
 type recent struct {
 	suspect
 	group   *rib.Group
-	decided int64 // when it was to be sent, in Unix nanoseconds
+	decided int64 // when the engine decided to send it, in Unix nanoseconds
 }
 
-// manner is how a session ended: because of what the peer was sent, or in a way that may have been that.
+// manner classifies the end of a session: whether the routes that the peer was sent are, or may be, the cause.
 type manner int
 
 const (
 	innocent manner = iota
-	broken          // without a NOTIFICATION, and not by us
-	refused         // with one that is about an UPDATE or the form of a message
+	broken          // ended without a NOTIFICATION, and not by us
+	refused         // ended by the peer's NOTIFICATION about an UPDATE or a message header
 )
 
 func (e *Ending) manner() manner {
@@ -49,7 +50,8 @@ func (e *Ending) manner() manner {
 	return innocent
 }
 
-// within is how long before such an end a route may have been sent that is suspected, of a peer that may take so long.
+// within returns how long before such an end a suspected route may have been sent; settle is the time that the peer may
+// take.
 func (m manner) within(settle time.Duration) time.Duration {
 	if m == broken {
 		return min(settle, breaks)
@@ -57,8 +59,8 @@ func (m manner) within(settle time.Duration) time.Duration {
 	return settle
 }
 
-// accuse looks at how a session ended, and decides what the peer is not sent when it is back. It is called before it is
-// forgotten what the peer was sent.
+// accuse examines how a session ended, and decides which routes to hold back from the peer in its next session. The caller
+// calls it before the engine forgets what the peer was sent.
 func (e *Engine) accuse(p *Peer, why string) {
 	if e.Settle <= 0 {
 		return
@@ -93,8 +95,9 @@ func (e *Engine) accuse(p *Peer, why string) {
 	e.suspect(p, list, how)
 }
 
-// recently lists what a peer was sent since a time, the oldest first. late says that it was certainly one of those routes:
-// if there are none, the peer took longer than it is given, and it is given more.
+// recently lists the routes that a peer was sent since a time, the oldest first. late says that one of them is certainly
+// the cause. If there are none then, the peer took longer than its settle time: recently lists what was written last, and
+// doubles that time.
 func (lr *locRIB) recently(p *Peer, since time.Time, late bool) []recent {
 	after, upTo := p.Queue.Lately(since)
 	list := lr.between(p, after, upTo)
@@ -134,8 +137,8 @@ func (lr *locRIB) between(p *Peer, after, upTo time.Time) (list []recent) {
 	return list[max(0, len(list)-maxSuspects):]
 }
 
-// broken takes in that the session broke without a word, which may have any reason. The second time in a row what had just
-// been sent both times is suspected.
+// broken records that the session ended without a NOTIFICATION, which can have any cause. If that happens twice in a row,
+// it returns the routes that had just been sent both times.
 func (g *guard) broken(list []recent) (twice []recent) {
 	if now().Sub(g.broke) < again {
 		for _, r := range list {
@@ -151,7 +154,8 @@ func (g *guard) broken(list []recent) (twice []recent) {
 	return twice
 }
 
-// quoted leaves those routes in whose messages is what the NOTIFICATION quotes (RFC 4271 section 6.3), if there are any.
+// quoted returns the routes whose messages contain the bytes that the NOTIFICATION quotes (RFC 4271 section 6.3), or all
+// routes if there are none.
 func (ss *sessions) quoted(p *Peer, list []recent, quote []byte) []recent {
 	if len(quote) < hintLength || len(list) < 2 {
 		return list
@@ -169,12 +173,12 @@ func (ss *sessions) quoted(p *Peer, list []recent, quote []byte) []recent {
 	return meant
 }
 
-// alone is a batch of one route.
+// alone returns a batch of one route.
 func (ss *sessions) alone(r recent) *out.Batch {
 	return out.Announce(r.family, r.group.Attributes, ss.reflection(r.group.Peer), []string{r.nlri})
 }
 
-// suspect begins or goes on with a search.
+// suspect begins or continues a search among the listed routes.
 func (e *Engine) suspect(p *Peer, list []recent, how manner) {
 	g := e.guards[p.Name]
 	suspects := make([]digest, 0, len(list))

@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// What PEs announce and withdraw.
+// Announcements and withdrawals of PEs.
 
 // announce makes a PE announce routes.
 func (w *world) announce() string {
@@ -21,7 +21,7 @@ func (w *world) announce() string {
 	return w.announces(s)
 }
 
-// announces makes a PE announce routes of a site: mostly its own, with its own route target; sometimes not.
+// announces makes a PE announce routes of a site. Mostly the site is the PE's own, and the routes have its route target.
 func (w *world) announces(s *speaker) string {
 	i := w.anySite(s.name)
 	rts := []string{w.rt(i)}
@@ -40,7 +40,7 @@ func (w *world) announces(s *speaker) string {
 	}
 	rts = slices.Compact(slices.Sorted(slices.Values(rts)))
 	rd := i
-	if w.r.IntN(3) == 0 { // perhaps somebody else's route distinguisher, or nobody's
+	if w.r.IntN(3) == 0 { // perhaps another site's route distinguisher, or nobody's
 		rd = w.r.IntN(worldSites + 2)
 	}
 	list := w.anyRoutes(i, rd)
@@ -53,7 +53,7 @@ func (w *world) announces(s *speaker) string {
 		}
 		return fmt.Sprintf("%s announces %v %s", s.name, texts(list), why)
 	}
-	if w.r.IntN(30) == 0 && !s.external() { // what it announced comes back from somebody else
+	if w.r.IntN(30) == 0 && !s.external() { // it announces a route that was here before
 		id := netip.MustParseAddr("10.0.0.254")
 		loop, err := bgp.NewPathAttributeOriginatorId(id)
 		if err != nil {
@@ -71,7 +71,7 @@ func (w *world) announces(s *speaker) string {
 	return fmt.Sprintf("%s announces %v with %v, %+v", s.name, texts(list), rts, how)
 }
 
-// say takes note of routes that were announced. Those of families without an agreement go nowhere.
+// say records routes that were announced. Routes of families that were not agreed upon go nowhere.
 func (w *world) say(s *speaker, list []offer, rts []string, how along) {
 	for _, o := range list {
 		if !s.families[o.family] {
@@ -86,7 +86,7 @@ func (w *world) say(s *speaker, list []offer, rts []string, how along) {
 	}
 }
 
-// anySite is mostly one of a PE's own, if it has any.
+// anySite returns mostly one of the PE's own sites, if it has any.
 func (w *world) anySite(peer string) int {
 	i := w.r.IntN(worldSites)
 	if w.r.IntN(12) > 0 {
@@ -117,7 +117,7 @@ func (w *world) rt(i int) string {
 
 func anyTarget(w *world) string { return fmt.Sprintf("65000:%d", 1+w.r.IntN(worldTargets)) }
 
-// withdraw withdraws a route that was announced, or one that was not.
+// withdraw withdraws a route, mostly one that was announced.
 func (w *world) withdraw() string {
 	s := w.anySpeaker()
 	if s == nil {
@@ -126,13 +126,13 @@ func (w *world) withdraw() string {
 	keys := sortedKeys(w.said[s.name])
 	if len(keys) == 0 || w.r.IntN(4) == 0 {
 		i := w.anySite(s.name)
-		list := slices.DeleteFunc(w.anyRoutes(i, i), func(o offer) bool { // what is in quarantine there is not known here
+		list := slices.DeleteFunc(w.anyRoutes(i, i), func(o offer) bool { // the model does not know what is in quarantine there
 			return o.family == wire.VPLS && s.murky[o.route] && w.said[s.name][o.route].text != o.text
 		})
 		s.withdraw(list)
 		for _, o := range list {
 			if a := w.said[s.name][o.route]; a.text != o.text && s.replaced[o.route][o.text] {
-				delete(s.replaced[o.route], o.text) // late: the label block that took its place stays
+				delete(s.replaced[o.route], o.text) // late: the label block that replaced it stays
 			} else {
 				w.unsay(s.name, o.route)
 			}
@@ -145,7 +145,7 @@ func (w *world) withdraw() string {
 	return fmt.Sprintf("%s withdraws %s", s.name, a.text)
 }
 
-// malformed announces known routes again in an UPDATE that is to be treated as a withdrawal, or that ends the session.
+// malformed announces known routes again in an UPDATE that is treated as a withdrawal or ends the session.
 func (w *world) malformed() string {
 	s := w.anySpeaker()
 	if s == nil {
@@ -168,7 +168,7 @@ func (w *world) malformed() string {
 	return fmt.Sprintf("%s sends a malformed UPDATE for %s", s.name, a.text)
 }
 
-// askAgain makes a PE ask for everything again, by a plain or an enhanced refresh.
+// askAgain makes a PE ask for all routes again, with a plain or an enhanced refresh.
 func (w *world) askAgain() string {
 	s := w.anySpeaker()
 	if s == nil {
@@ -179,8 +179,8 @@ func (w *world) askAgain() string {
 	return fmt.Sprintf("%s asks for %s again, enhanced: %v", s.name, f, enhanced)
 }
 
-// sayAgain goes on with a PE's own enhanced refresh: it begins, or routes are said again, or it ends and what was not
-// said again is gone.
+// sayAgain continues a PE's own enhanced refresh: it begins it, announces routes again, or ends it; routes that were not
+// announced again are then gone.
 func (w *world) sayAgain() string {
 	s := w.anySpeaker()
 	if s == nil {

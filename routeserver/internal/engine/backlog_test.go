@@ -2,7 +2,7 @@ package engine
 
 import "fmt"
 
-// backlog makes a PE slow, or quick again, or looks after what waits for a slow one.
+// backlog makes a PE slow or quick again, or handles the queue of a slow one.
 func (w *world) backlog() string {
 	s := w.anySpeaker()
 	for tries := 0; s != nil && !s.slow && tries < w.r.IntN(8); tries++ {

@@ -10,11 +10,11 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// batchSize is how many operations are in one change.
+// batchSize is the number of operations in one change.
 const batchSize = 5000
 
-// there moves every site of a region to the next pool and back, as often as it takes: it is only right in its order, since
-// nobody may join twice or leave what they are not in.
+// there moves every site of a region to the next pool and back, until the change has batchSize operations. It is valid only
+// in its order: nobody may join a pool twice, or leave a pool without being a member.
 func there(base uint64) *ruleset.Change {
 	c := &ruleset.Change{Base: base, Generation: base + 1}
 	for i := 0; len(c.Ops) < batchSize; i = (i + 1) % regionPeers {
@@ -26,7 +26,7 @@ func there(base uint64) *ruleset.Change {
 	return c
 }
 
-// populated is a region whose PEs announced so many routes each, and take what they are sent.
+// populated returns a region whose PEs have announced this many routes each, and have taken what they are sent.
 func populated(tb testing.TB, routes int) *Engine {
 	e := region(tb)
 	announceRegion(tb, e, routes)
@@ -37,7 +37,7 @@ func TestABatchIsOneTransaction(t *testing.T) {
 	e := populated(t, 2)
 	before := e.Set()
 
-	// The last operation is wrong: nothing of the others happens.
+	// The last operation is wrong: none of the others takes effect.
 	c := there(1)
 	c.Ops = append(c.Ops, ruleset.Operation{Op: ruleset.Leave, Pool: "v0", Member: "e999"})
 	var bad *ruleset.Invalid
@@ -48,7 +48,7 @@ func TestABatchIsOneTransaction(t *testing.T) {
 		t.Fatal("a part of it is in force")
 	}
 
-	// In any other order it would be wrong as well; in this one it leads back, and nobody is sent anything.
+	// Another order would be wrong as well. This order leads back to the start, and nobody is sent anything.
 	c.Ops = c.Ops[:len(c.Ops)-1]
 	r, err := e.Change(c)
 	if err != nil || len(r.Peers) != 0 || r.Generation != 2 {
@@ -60,7 +60,7 @@ func TestABatchIsOneTransaction(t *testing.T) {
 		t.Fatalf("in reverse: %v", err)
 	}
 
-	// Everybody leaves for the next pool but one: a dry run foresees it, and one receipt tells of all.
+	// All members of a pool but one leave, each for another pool. A dry run predicts it, and one receipt reports all of it.
 	c = &ruleset.Change{Base: 2, Generation: 3, DryRun: true}
 	for i := range regionPeers {
 		e, home, next := fmt.Sprintf("e%d", i), i/poolSize, (i/poolSize+i%poolSize)%(regionPeers/poolSize)
@@ -78,7 +78,7 @@ func TestABatchIsOneTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each is with nine others that it was not with before: two routes of each come, and two of each old one go.
+	// Each site is with nine others for the first time: two routes of each come, and two of each former neighbour go.
 	if n := regionPeers * (poolSize - 1) * 2; done.Announced != n || done.Withdrawn != n || len(done.Peers) != regionPeers {
 		t.Errorf("%d announced, %d withdrawn to %d peers, not %d, %d to %d", done.Announced, done.Withdrawn, len(done.Peers), n, n, regionPeers)
 	}
@@ -91,7 +91,7 @@ func TestABatchIsOneTransaction(t *testing.T) {
 	}
 }
 
-// BenchmarkBatch moves 2,500 times a site of a full region to another pool, in one change: 5,000 operations.
+// BenchmarkBatch moves a site of a full region to another pool 2,500 times in one change of 5,000 operations.
 func BenchmarkBatch(b *testing.B) {
 	e := populated(b, regionRoutes)
 	var times []time.Duration

@@ -11,7 +11,7 @@ import (
 
 const ourAS = 65000
 
-// asOf is the AS of a PE at one of its addresses.
+// asOf returns the AS of a PE at one of its addresses.
 func asOf(i, net int) uint32 {
 	switch {
 	case (i+net)%2 == 0:
@@ -30,7 +30,7 @@ func (s *speaker) external() bool { return s.from.ASN != ourAS }
 // along is what a route is announced with, besides its route targets.
 type along struct {
 	med   uint32
-	stray bool     // route targets elsewhere, which nobody can rewrite
+	stray bool     // has route targets in another attribute, which nobody can rewrite
 	path  []uint32 // AS_PATH
 	home  bool     // NO_EXPORT
 
@@ -48,7 +48,8 @@ func (w *world) anyAlong(s *speaker) along {
 	return a
 }
 
-// ineligible turns a path into one of a route that must not be taken: it was here before, or does not begin with its PE's AS.
+// ineligible gives a route a path that makes it unusable: the route was here before, or the path does not begin with its
+// PE's AS.
 func (w *world) ineligible(s *speaker, a along) (along, string) {
 	if s.external() && w.r.IntN(2) == 0 {
 		a.path = append([]uint32{64999}, a.path...)
@@ -58,7 +59,7 @@ func (w *world) ineligible(s *speaker, a along) (along, string) {
 	return a, "in a loop"
 }
 
-// border are the attributes of an announcement that have to do with ASes. External PEs send a LOCAL_PREF that does not count.
+// border returns the attributes of an announcement that concern ASes. External PEs send a LOCAL_PREF that must be ignored.
 func (s *speaker) border(a along) (list []bgp.PathAttributeInterface) {
 	path, path4 := bgp.AsPathParamInterface(bgp.NewAs4PathParam(bgp.BGP_ASPATH_ATTR_TYPE_SEQ, a.path)), bgp.PathAttributeInterface(nil)
 	if s.from.TwoOctet {
@@ -98,7 +99,7 @@ func shortened(path []uint32) (short []uint16, fits bool) {
 	return short, fits
 }
 
-// crossed is what a PE is to see of the attributes that have to do with ASes.
+// crossed returns what a PE is to see of the attributes that concern ASes.
 func crossed(a announcement, to *speaker) string {
 	path, med, pref := a.path, fmt.Sprint(a.med), "100"
 	if to.external() {
@@ -123,7 +124,7 @@ func bordered(med, path, path4, pref string, reflected bool) string {
 	return fmt.Sprintf("MED %s path %s (%s) pref %s reflected %v", med, path, path4, pref, reflected)
 }
 
-// borderOf is what a PE sees of them.
+// borderOf returns what a PE sees of these attributes.
 func borderOf(attributes []bgp.PathAttributeInterface) string {
 	med, path, path4, pref, originator, clusters := "", "", "", "", false, false
 	for _, a := range attributes {

@@ -7,8 +7,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// bound ends the session of a peer that has announced more routes than it may, or routes that take more memory (RFC 4271
-// section 6.7), and warns of one that is near to that. The error is a *wire.Notification.
+// bound returns a *wire.Notification that ends the session of a peer with too many routes, or with routes that take too
+// much memory (RFC 4271 section 6.7). It warns of a peer that comes near to a bound.
 func (fo *inForce) bound(p *Peer, in *rib.In) error {
 	for i, b := range []struct {
 		has, most int
@@ -26,7 +26,7 @@ func (fo *inForce) bound(p *Peer, in *rib.In) error {
 			p.near[i] = true
 			fo.Events.AddOften("near-limit", p.Name, fmt.Sprint(i), fmt.Sprintf("%s has announced %s: beyond %s its session ends", p.Name, b.text(b.has), b.text(b.most)))
 		case b.has < b.most/10*7:
-			p.near[i] = false // only then is it news again
+			p.near[i] = false // allows another warning
 		}
 	}
 	return nil

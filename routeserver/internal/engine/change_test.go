@@ -8,9 +8,9 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// What people and the controller do to the rule set.
+// Changes of the rule set by people and the controller.
 
-// change applies operations to both, after a rehearsal that must foresee what joins and leaves send.
+// change applies operations to the engine and the model, after a rehearsal that must predict what joins and leaves send.
 func (w *world) change(exact bool, ops ...ruleset.Operation) string {
 	c := &ruleset.Change{Base: w.document.Generation, Generation: w.document.Generation + 1, Ops: ops, DryRun: true}
 	backlogs := w.backlogs()
@@ -22,7 +22,7 @@ func (w *world) change(exact bool, ops ...ruleset.Operation) string {
 		w.t.Fatal("a dry run sent something")
 	}
 	c.DryRun = false
-	guarded := w.engine.Set().Guards() // what that makes of single routes is not foreseen
+	guarded := w.engine.Set().Guards() // a rehearsal does not predict the effect of MACs on single routes
 	var real *Receipt
 	err = w.during(func() (err error) { real, err = w.engine.Change(c); return err })
 	if w.fallback != nil {
@@ -56,7 +56,7 @@ func (w *world) change(exact bool, ops ...ruleset.Operation) string {
 	return ""
 }
 
-// now takes note of the rule set in force. Sessions of peers that are gone or have moved end, which takes a moment.
+// now records the rule set in force. Sessions of peers that are gone or have moved end, which takes a moment.
 func (w *world) now(next *ruleset.Document) {
 	w.notePartings(w.document, next)
 	old := w.document
@@ -97,7 +97,7 @@ func (w *world) joinOrLeave() string {
 	return w.change(true, op) + describe(op)
 }
 
-// batch is several operations in one transaction.
+// batch applies several operations in one transaction.
 func (w *world) batch() string {
 	var ops []ruleset.Operation
 	next, text := w.document, ""
@@ -134,10 +134,10 @@ func (w *world) documentHas(i int) bool {
 // peer adds a PE, moves it, or removes it with its endpoints.
 func (w *world) peer() string {
 	i := w.r.IntN(worldPeers)
-	for tries := 0; tries < 5 && w.r.IntN(2) == 0 && w.documentHas(i); tries++ { // or one that is gone
+	for tries := 0; tries < 5 && w.r.IntN(2) == 0 && w.documentHas(i); tries++ { // or one that is not in the rule set
 		i = w.r.IntN(worldPeers)
 	}
-	for tries := 0; tries < 5 && len(w.lost) > 0 && !w.lost[peerName(i)]; tries++ { // mostly one that is not there
+	for tries := 0; tries < 5 && len(w.lost) > 0 && !w.lost[peerName(i)]; tries++ { // mostly a lost PE
 		i = w.r.IntN(worldPeers)
 	}
 	p := peerAt(i, w.r.IntN(3))
@@ -159,20 +159,20 @@ func (w *world) replace() string {
 		next, what = w.random(), "another rule set"
 	}
 	w.must(nil, w.during(func() error { _, err := w.engine.Replace(next, false); return err }))
-	w.fallback = nil // it is the whole truth
+	w.fallback = nil // a whole rule set ends the trial
 	w.doing = fmt.Sprintf(" a rule set: %+v", *next)
 	w.now(next)
 	return what
 }
 
-// refused is what must not change anything.
+// refused tries changes that must change nothing.
 func (w *world) refused() string {
 	d := w.document
 	var bad *ruleset.Invalid
 	var conflict *Conflict
 	op, _ := w.anyJoinOrLeave(d)
 	switch w.r.IntN(4) {
-	case 0: // good, then bad
+	case 0: // first a good operation, then a bad one
 		_, err := w.engine.Change(&ruleset.Change{Base: d.Generation, Generation: d.Generation + 1, Ops: []ruleset.Operation{op, {Op: ruleset.RemoveVcp, Name: "nothing"}}})
 		if !errors.As(err, &bad) {
 			w.t.Fatalf("a change with an error: %v", err)

@@ -13,11 +13,11 @@ import (
 // Inspect is a further check of what a peer was sent, from a package that this one cannot import.
 var Inspect func(e *Engine, peer string) string
 
-// Follow begins a copy of all tables that is kept by what feeds tell, and begins it anew every so many times that the
-// function is called which it gives: that one says how the copy differs from the tables.
+// Follow begins a copy of all tables that is updated from feeds. The returned function says how the copy differs from the
+// tables. Each time it has been called the given number of times, the copy begins anew.
 var Follow func(t testing.TB, e *Engine, times int) (differs func() string)
 
-// check holds the engine's tables and what the PEs heard against the model.
+// check compares the engine's tables, and what the PEs heard, with the model.
 func (w *world) check(after string) {
 	seen := map[string]map[string]entry{}
 	for name, s := range w.speakers {
@@ -56,7 +56,7 @@ func (w *world) check(after string) {
 	}
 }
 
-// adjOut is what the engine says that a PE was sent.
+// adjOut returns what a PE was sent according to the engine.
 func (w *world) adjOut(after, name string) map[string]entry {
 	views, _ := w.engine.Select(Filter{Table: AdjOut, Peer: name, AnyFamily: true, AnyRT: true})
 	seen := map[string]entry{}
@@ -74,7 +74,8 @@ func (w *world) adjOut(after, name string) map[string]entry {
 	return seen
 }
 
-// same compares routes: what was heard has attributes, but not the announcer's name; a table has it the other way round.
+// same compares routes. Routes that were heard have attributes but no announcer's name; routes in a table have the name but
+// no attributes.
 func same(want, have map[string]entry, heard bool) bool {
 	if len(want) != len(have) {
 		return false
@@ -92,7 +93,7 @@ func same(want, have map[string]entry, heard bool) bool {
 	return true
 }
 
-// load is what an endpoint is to be counted with: nothing without limits, and its MACs only if those are limited.
+// load returns what the engine must count for an endpoint: nothing without limits, and MACs only if they are limited.
 func (w *world) load(e ruleset.Endpoint) (l rib.Load) {
 	routes, macs := w.has(e)
 	if e.MaxRoutes > 0 || e.Permits.MaxMACs > 0 {

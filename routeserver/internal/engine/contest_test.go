@@ -10,7 +10,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Two PEs announce a route whose route distinguisher is nobody's; when it becomes the second's, so does the route.
+// TestAKeyGoesToTheEndpointThatComesToOwnItsRouteDistinguisher has two PEs announce a route whose route distinguisher
+// belongs to no endpoint. When an endpoint of the second PE gets it, the second PE's route gets the key.
 func TestAKeyGoesToTheEndpointThatComesToOwnItsRouteDistinguisher(t *testing.T) {
 	w := newWorld(strict{t}, 1)
 	defer w.close()

@@ -9,17 +9,18 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// copyStep bounds what is copied from the table at once, in entries and in routes: a fraction of a millisecond.
+// copyStep bounds how much is copied from the table at once, in entries and in routes: a fraction of a millisecond.
 const copyStep = 4096
 
-// copyJob is a peer whose routes are to be copied: its Adj-RIB-In, and what others were sent of it.
+// copyJob is a peer whose routes are to be copied: its Adj-RIB-In and, unless inOnly is set, what others were sent of it.
 type copyJob struct {
 	peer   string
 	inOnly bool
 }
 
-// Copy is to be called when there is nothing to take and the feed is behind. It appends some more of the routes that are in the table to a feed, and after the last ones the End-of-RIB markers.
-// What changes meanwhile is in the feed as well, in the right order.
+// Copy appends the next routes in the table to a feed, and after the last ones the End-of-RIB markers. The reader calls it
+// when there is nothing to take and the feed is behind. Changes in the meantime are in the feed as well, in the right
+// order.
 func (e *Engine) Copy(f *Feed) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,8 +63,8 @@ func (lr *locRIB) nextJob(f *Feed) bool {
 	return true
 }
 
-// copyIn copies the next routes of one peer with the same attributes, and says how many were looked at. Routes that have
-// moved to another group are what they are now; those that are gone have no group.
+// copyIn copies the next routes of one peer with the same attributes, and returns how many it looked at. It copies routes
+// that moved to another group as they are now; removed routes have no group.
 func (ss *sessions) copyIn(f *Feed) int {
 	g, n := f.routes[0].Group, 1
 	for n < len(f.routes) && n < copyStep && f.routes[n].Group == g {
@@ -89,7 +90,7 @@ func (ss *sessions) copyIn(f *Feed) int {
 	return n
 }
 
-// copyOut copies what all recipients were sent of the next group, and says how many there are.
+// copyOut copies what all recipients were sent of the next group, and returns the number of recipients, at least 1.
 func (ss *sessions) copyOut(f *Feed) int {
 	g := f.groups[0]
 	f.groups = f.groups[1:]
@@ -124,7 +125,7 @@ func (ss *sessions) copyOut(f *Feed) int {
 	return len(g.Out)
 }
 
-// mark says that all tables were copied.
+// mark appends End-of-RIB markers: all tables were copied.
 func (ss *sessions) mark(f *Feed) {
 	at := now().UnixNano()
 	for _, name := range slices.Sorted(maps.Keys(ss.peers)) {

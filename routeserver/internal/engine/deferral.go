@@ -7,17 +7,18 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// deferral is our own restart (RFC 4724 section 4.1): PEs keep the routes that they had from us until our End-of-RIB
-// marker, which has to wait until all PEs have announced theirs again, or the time is over. Routes are sent meanwhile.
+// deferral is our own restart (RFC 4724 section 4.1). PEs keep the routes that they had from us until our End-of-RIB
+// marker. The marker waits until all PEs have announced their routes again, or the time is over. Routes are sent in the
+// meantime.
 type deferral struct {
 	awaited map[string]bool               // peers that have not announced everything yet
-	missing map[*Peer][wire.Families]bool // markers that have not come from those with a session
-	owed    map[*Peer]bool                // peers that are to get our markers
+	missing map[*Peer][wire.Families]bool // markers that peers with a session have not sent yet
+	owed    map[*Peer]bool                // peers that wait for our markers
 	timer   *time.Timer
 }
 
-// Defer is called when sessions open. If the rule set is from before the start, we have restarted: End-of-RIB markers
-// wait, for the given time at most. Zero: they do not.
+// Defer begins the deferral; it is called when sessions open. If the rule set is from before the start, we have restarted.
+// End-of-RIB markers then wait for at most the given time; 0: they do not wait.
 func (e *Engine) Defer(most time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -39,14 +40,14 @@ func (e *Engine) Defer(most time.Duration) {
 	e.deferral = d
 }
 
-// Restarting says whether we have restarted and not yet heard from all PEs.
+// Restarting reports whether we have restarted and have not heard from all PEs yet.
 func (e *Engine) Restarting() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.resumed
 }
 
-// Proceed ends the deferral: everybody gets the End-of-RIB markers.
+// Proceed ends the deferral: it sends the End-of-RIB markers to all peers that wait for them.
 func (e *Engine) Proceed() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,7 +67,7 @@ func (ao *adjRIBOut) proceed() {
 	ao.Events.Add("restart", "", "the restart is over: End-of-RIB was sent")
 }
 
-// endOfRIB sends the markers, or leaves that to when the peer has said which routes it wants.
+// endOfRIB sends a peer the markers, or postpones them until the peer has said which routes it wants.
 func (ao *adjRIBOut) endOfRIB(p *Peer) {
 	if m := p.membership; m != nil && !m.settled {
 		m.owed = true
@@ -80,18 +81,19 @@ func (ao *adjRIBOut) endOfRIB(p *Peer) {
 	}
 }
 
-// await takes note of a new session, whose peer is to send its End-of-RIB markers.
+// await records a new session whose peer is to send its End-of-RIB markers.
 func (ao *adjRIBOut) await(p *Peer) {
 	switch d := ao.deferral; {
 	case d == nil:
 	case p.restart.Offered && !p.restart.Restarting:
 		d.missing[p] = p.Families
-	default: // it will not say when it is through, or waits for us to say so first
+	default: // the peer sends no markers, or waits for ours first
 		ao.arrived(p.Name)
 	}
 }
 
-// putOff says whether the End-of-RIB markers that would follow the initial routes have to wait.
+// putOff reports whether the End-of-RIB markers that follow the initial routes must wait, and makes a note of the peer if
+// so.
 func (ss *sessions) putOff(p *Peer) bool {
 	if ss.deferral == nil || !p.restart.Offered || ss.parted[p.Name] {
 		return false
@@ -100,7 +102,7 @@ func (ss *sessions) putOff(p *Peer) bool {
 	return true
 }
 
-// heard takes note of a peer's End-of-RIB marker.
+// heard records a peer's End-of-RIB marker.
 func (ao *adjRIBOut) heard(p *Peer, f wire.Family) {
 	d := ao.deferral
 	if d == nil {
@@ -133,9 +135,10 @@ func (d *deferral) part(p *Peer) {
 	}
 }
 
-// hurry is told of a change. Peers that lose access to an endpoint by it may have its routes from before our restart, and
-// we cannot withdraw what has not been announced to us again: they get the End-of-RIB marker at once, which makes them
-// drop whatever was not sent again. Isolation goes before availability.
+// hurry handles a change of the rule set during our restart. Peers that lose access to an endpoint by it may still have its
+// routes from before the restart. We cannot withdraw routes that were not announced to us again. So these peers get the
+// End-of-RIB marker at once, which makes them drop all routes that were not sent again. Isolation comes before
+// availability.
 func (ao *adjRIBOut) hurry(was *ruleset.Set, delta *ruleset.Delta) {
 	if !ao.resumed {
 		return
@@ -173,7 +176,7 @@ func (ao *adjRIBOut) hurry(was *ruleset.Set, delta *ruleset.Delta) {
 	}
 }
 
-// loses says whether a route target is not among others any more.
+// loses reports whether a route target of before is missing in after.
 func loses(before, after string) bool {
 	left := map[wire.RT]bool{}
 	for _, rt := range wire.RTs(after) {

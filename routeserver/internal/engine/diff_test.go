@@ -7,7 +7,7 @@ import (
 	"weft/routeserver/internal/lookingglass"
 )
 
-// The looking glass' own model is held against the engine wherever the tests' model is.
+// init compares the looking glass's own model with the engine wherever the tests compare theirs.
 func init() {
 	engine.Inspect = func(e *engine.Engine, peer string) string {
 		d := lookingglass.DiffPeer(e.Snapshot(peer), peer)

@@ -9,10 +9,11 @@ import (
 // durationBounds are the upper bounds of the histogram's buckets, in seconds.
 var durationBounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5}
 
-// Durations is a histogram of how long transactions took, from the call to the last byte on its way, and the last of them.
+// Durations is a histogram of how long transactions took, from the call until the last byte was on its way, and the last
+// receipt.
 type Durations struct {
 	Bounds []float64 // seconds
-	Counts []uint64  // transactions up to each bound, and all
+	Counts []uint64  // number of transactions up to each bound, and of all
 	Sum    float64   // seconds
 	Last   *Receipt  // nil: none yet
 	LastAt time.Time
@@ -40,7 +41,7 @@ func (d *durations) observe(r *Receipt) {
 	d.Last, d.LastAt = r, now()
 }
 
-// Durations are those since the start.
+// Durations returns the durations of the transactions since the start.
 func (e *Engine) Durations() Durations {
 	e.durations.mu.Lock()
 	defer e.durations.mu.Unlock()

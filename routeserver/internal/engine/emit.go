@@ -11,19 +11,20 @@ import (
 
 var now = time.Now
 
-// transaction counts what is sent to whom, and what is not for want of room. Nil: nobody wants to know.
+// transaction counts the routes that each peer is sent, and those that do not fit into its messages. A nil transaction
+// counts nothing.
 type transaction struct {
 	announced, withdrawn, withheld map[string]int
-	held                           map[string]int // of what was to be announced, by the poison-route guard
+	held                           map[string]int // announcements that the poison-route guard holds back
 }
 
 func newTransaction() *transaction {
 	return &transaction{announced: map[string]int{}, withdrawn: map[string]int{}, withheld: map[string]int{}, held: map[string]int{}}
 }
 
-// emit sends routes that move from one group to another to everybody concerned: withdrawals to those who had them and are
-// not to any more, announcements to all recipients of the new group. Nil stands for no group. A recipient into whose
-// messages a route does not fit any more is sent its withdrawal.
+// emit sends routes that move from one group to another; nil stands for no group. Peers that had the routes and are not to
+// have them any more get withdrawals. All recipients of the new group get announcements. A recipient also gets a withdrawal
+// if a route no longer fits into its messages.
 func (ao *adjRIBOut) emit(t *transaction, nlris []string, from, to *rib.Group) {
 	if len(nlris) == 0 {
 		return
@@ -64,8 +65,8 @@ func (ao *adjRIBOut) emit(t *transaction, nlris []string, from, to *rib.Group) {
 	}
 }
 
-// deliver sends a peer routes of a group, those that fit into its messages. was is what it was sent of the same routes
-// before; the zero value, if it was not.
+// deliver sends a peer those routes of a group that fit into its messages. was is the record of what it was sent of these
+// routes before; the zero value: nothing.
 func (ao *adjRIBOut) deliver(t *transaction, g *rib.Group, whole *out.Batch, s, was rib.Sent) {
 	fit, rest := rib.Part(whole.NLRIs, s.Room)
 	old, fresh := rib.Part(fit, was.Room)
@@ -79,7 +80,7 @@ func (ao *adjRIBOut) deliver(t *transaction, g *rib.Group, whole *out.Batch, s, 
 	ao.tooLong(t, g, rest, s)
 }
 
-// retarget sends a whole group's routes to a peer with other route targets than before, or withdraws them.
+// retarget sends all routes of a group to a peer with other route targets than before, or withdraws them.
 func (ao *adjRIBOut) retarget(t *transaction, g *rib.Group, peer, targets string) {
 	s := ao.sending(peer, g, ao.wanted(peer, g, targets))
 	was, _ := g.SentTo(peer)
@@ -103,7 +104,7 @@ func (ao *adjRIBOut) retarget(t *transaction, g *rib.Group, peer, targets string
 	}
 }
 
-// sending is that a peer is sent a group's routes with these route targets from now on.
+// sending returns the record that a peer is sent a group's routes with these route targets from now on.
 func (ss *sessions) sending(peer string, g *rib.Group, targets string) rib.Sent {
 	s := rib.Sent{Peer: peer, Targets: targets, At: now()}
 	if p := ss.peers[peer]; p != nil && targets != "" {
@@ -112,7 +113,7 @@ func (ss *sessions) sending(peer string, g *rib.Group, targets string) rib.Sent 
 	return s
 }
 
-// longest is the most bytes of a message that a peer takes.
+// longest returns the length in bytes of the longest message that a peer accepts.
 func (p *Peer) longest() int {
 	if p.extended {
 		return wire.MaxExtended
@@ -120,7 +121,7 @@ func (p *Peer) longest() int {
 	return wire.MaxLength
 }
 
-// tooLong says of routes that they are not sent, since they do not fit into a message that the peer takes.
+// tooLong reports routes that are not sent because they do not fit into a message that the peer accepts.
 func (ao *adjRIBOut) tooLong(t *transaction, g *rib.Group, nlris []string, s rib.Sent) {
 	p := ao.peers[s.Peer]
 	if len(nlris) == 0 || p == nil {
@@ -137,7 +138,7 @@ func (ao *adjRIBOut) tooLong(t *transaction, g *rib.Group, nlris []string, s rib
 	ao.Events.AddOften("withheld", s.Peer, g.Peer, text)
 }
 
-// readdress brings a group's recipients in line with what is desired.
+// readdress makes a group's recipients the desired ones.
 func (ao *adjRIBOut) readdress(t *transaction, g *rib.Group, desired map[string]string) {
 	for _, s := range append([]rib.Sent(nil), g.Out...) {
 		if desired[s.Peer] == "" {

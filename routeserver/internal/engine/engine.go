@@ -1,8 +1,8 @@
-// Package engine is the route server itself: it judges what peers announce, decides who gets it with which route targets,
-// and applies changes of the rule set as transactions.
+// Package engine is the route server itself: it judges the routes that peers announce, decides which peers get them with
+// which route targets, and applies changes of the rule set as transactions.
 //
 // Everything happens under one lock, one thing at a time. The work under it is in proportion to the routes and peers
-// concerned; encoding and writing are done elsewhere (package out).
+// concerned. Package out encodes and writes outside the lock.
 package engine
 
 import (
@@ -16,7 +16,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Config is what does not change while a route server runs.
+// Config holds the settings that do not change while a route server runs.
 type Config struct {
 	// MembershipWait is how long a peer that constrains routes may take to say which ones it wants; 0: the default.
 	MembershipWait time.Duration
@@ -27,22 +27,24 @@ type Config struct {
 	ASN       uint32
 	RouterID  [4]byte
 	ClusterID [4]byte
-	MaxRoutes int           // that one peer may announce; 0: no bound
-	MaxBytes  int           // of memory that one peer's routes may take; 0: no bound
+	MaxRoutes int           // bound on the routes that one peer may announce; 0: none
+	MaxBytes  int           // bound on the memory that one peer's routes may take; 0: none
 	LimitHold time.Duration // how long an endpoint over its limit stays in quarantine at least
-	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: they are not
+	StaleTime time.Duration // how long the routes of a peer that restarts are kept at most; 0: not at all
 
-	// Settle is how long a peer may take to end its session for what it was sent; 0: there is no poison-route guard.
+	// Settle is how long after a route was sent a peer may end its session because of it; 0: there is no poison-route
+	// guard.
 	Settle time.Duration
-	// HoldBack is how long a route is held back from a peer that ended its session for it.
+	// HoldBack is how long a route is held back from a peer that ended its session because of it.
 	HoldBack time.Duration
 
-	// LongLived is how long routes of a family are kept after that at most, as the least preferred; 0: they are not.
+	// LongLived is how long routes of a family are kept at most after the restart time, as the least preferred (RFC 9494);
+	// 0: not at all.
 	LongLived [wire.Families]time.Duration
 }
 
-// Engine is the route server: the lock, what its callers may ask for, and timers. Each of the structs below it knows those
-// above itself in this file, and none below: decisions about a noun are its methods.
+// Engine is the route server: the lock, the methods for its callers, and timers. The structs below it in this file are
+// layers. Each layer knows those above itself, and none below. A decision about a layer's data is a method of the layer.
 type Engine struct {
 	locRIB
 
@@ -51,33 +53,33 @@ type Engine struct {
 	onChange  func(set *ruleset.Set, peers []string)
 }
 
-// inForce is the rule set in force, and how it came to be.
+// inForce is the rule set in force, and how it came into force.
 type inForce struct {
 	Config
 	Events *Log
 
 	set       *ruleset.Set
 	loaded    bool      // there is a rule set
-	confirmed bool      // by the controller, since the start, or by a twin that is in touch with it
+	confirmed bool      // since the start, by the controller or by a twin that is in touch with it
 	spoken    time.Time // when the controller last said which rule set is in force
-	vouched   time.Time // that, or when the twin last had the same generation
+	vouched   time.Time // spoken, or when the twin last had the same generation
 	store     *ruleset.Store
-	trial     *trial // nil: the rule set in force is there to stay
+	trial     *trial // nil: the rule set in force is not on trial
 	resumed   bool   // the rule set is from before the start
 	past      ruleset.History
 	changed   chan struct{} // closed and replaced when loaded or confirmed changes
 }
 
-// sessions are the peers: those with a session, and what outlives it.
+// sessions holds the peers that have a session, and the data that outlive it.
 type sessions struct {
 	inForce
 
 	peers    map[string]*Peer  // those with an established session
 	lost     map[string]*lost  // those whose session was lost and whose routes are kept
-	guards   map[string]*guard // of peers with routes that they do not bear
+	guards   map[string]*guard // of peers that have ended a session because of routes
 	tallies  map[string]*Tally
 	holds    map[string]*hold // of endpoints over their limit
-	deferral *deferral        // while we restart
+	deferral *deferral        // nil unless we are restarting
 	parted   map[string]bool  // peers that lost access to something since we started, until the restart is over
 }
 
@@ -90,7 +92,7 @@ type adjRIBOut struct {
 	counters Counters
 }
 
-// locRIB is the routes: whose they are, which are in force, and who is to have them.
+// locRIB holds the routes: which peers they come from, which are accepted, and which peers are to have them.
 type locRIB struct {
 	adjRIBOut
 
@@ -100,8 +102,8 @@ type locRIB struct {
 
 // Counters are totals since the start.
 type Counters struct {
-	Updates, Announced, Withdrawn uint64 // received, in routes
-	Malformed, Loops, Ignored     uint64 // treat-as-withdraw, looped, not for us
+	Updates, Announced, Withdrawn uint64 // received: UPDATEs, then routes
+	Malformed, Loops, Ignored     uint64 // UPDATEs treated as withdrawals, UPDATEs with a loop, routes not for us
 	Changes, Replacements         uint64
 	SentAnnounced, SentWithdrawn  uint64 // handed to queues, in routes
 }
@@ -115,29 +117,29 @@ type Peer struct {
 	Families [wire.Families]bool
 	Queue    *out.Queue
 	Since    time.Time
-	kept     [wire.Families]*kept // after its restart, until the End-of-RIB marker
-	since    time.Time            // when those began to be stale
-	until    time.Time            // bounds the wait for the marker
-	patience *time.Timer          // ends it
+	kept     [wire.Families]*kept // stale routes after its restart, until the End-of-RIB marker
+	since    time.Time            // when they became stale
+	until    time.Time            // end of the wait for the marker
+	patience *time.Timer          // ends the wait
 	config   ruleset.Peer
 	restart  wire.Restart
 	tally    *Tally
-	guard    *guard // nil: it bears all that it is sent
+	guard    *guard // nil: there is nothing to hold back from it
 	extended bool   // it takes extended messages (RFC 8654)
 
 	renewed    [wire.Families]map[string]struct{} // keys announced since the peer's enhanced refresh began; nil: there is none
 	refreshing [wire.Families]refreshing
-	near       [2]bool // its routes, their bytes have come near to what it may have
+	near       [2]bool // it was warned that its routes, or their bytes, come near to a bound
 
 	Opening Opening // does not change
-	Ending  Ending  // to be set before Down and Lose
+	Ending  Ending  // must be set before Down and Lose
 }
 
-// Config is the peer as it was in the rule set when its session began.
+// Config returns the peer as it was in the rule set when its session began.
 func (p *Peer) Config() ruleset.Peer { return p.config }
 
-// New makes an engine over a store and loads the rule set that is there. onChange is called with every new rule set
-// and the peers whose sessions it concerns.
+// New makes an engine with a store and loads the rule set from it. The engine calls onChange with every new rule set and
+// the peers whose sessions it concerns.
 func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers []string)) (*Engine, error) {
 	e := &Engine{onChange: onChange}
 	e.Config, e.Events, e.set, e.store, e.changed = c, NewLog(), ruleset.Empty(), store, make(chan struct{})
@@ -159,14 +161,15 @@ func New(c Config, store *ruleset.Store, onChange func(set *ruleset.Set, peers [
 	return e, nil
 }
 
-// Generation is the rule set's, and whether there is one and the controller has confirmed it.
+// Generation returns the generation of the rule set in force, whether there is one, and whether the controller has
+// confirmed it.
 func (e *Engine) Generation() (generation uint64, loaded, confirmed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.set.Generation, e.loaded, e.confirmed
 }
 
-// Changed is closed when what Generation says has changed.
+// Changed returns a channel that is closed when the results of Generation change.
 func (e *Engine) Changed() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -178,24 +181,24 @@ func (fo *inForce) signal() {
 	fo.changed = make(chan struct{})
 }
 
-// Set is the rule set in force.
+// Set returns the rule set in force.
 func (e *Engine) Set() *ruleset.Set {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.set
 }
 
-// PeerAt finds the peer that sessions from an address belong to.
+// PeerAt returns the peer whose sessions come from an address.
 func (e *Engine) PeerAt(address netip.Addr) (ruleset.Peer, bool) { return e.Set().PeerAt(address) }
 
-// Counters are the totals.
+// Counters returns the totals since the start.
 func (e *Engine) Counters() Counters {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.counters
 }
 
-// reflection is what we add to the routes of a peer that has a session, or had one and is waited for.
+// reflection returns what we add to the routes of a peer that has a session, or had one and is expected back.
 func (ss *sessions) reflection(peer string) wire.Reflection {
 	r := wire.Reflection{ASN: ss.ASN}
 	config, id := ruleset.Peer{}, [4]byte{}

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// logSize is how many events are kept, and eventText how many bytes of the text of one.
+// logSize is how many events are kept at least, and eventText how many bytes of an event's text.
 const logSize, eventText = 1000, 1000
 
-// flapsTold is how many of a peer's sessions are told of one by one before they are gathered as in AddOften.
+// flapsTold is how many of a peer's session events are logged one by one before they are gathered as in AddOften.
 const flapsTold = 5
 
-// Event is something that operators want to know. Seq grows by one with each.
+// Event is something that operators want to know. Seq grows by one with each event.
 type Event struct {
 	Seq  uint64    `json:"seq"`
 	At   time.Time `json:"at"`
@@ -22,8 +22,8 @@ type Event struct {
 	Text string    `json:"text"`
 }
 
-// Log keeps the last events and wakes those who wait for the next. Each peer, and the route server itself, has a share of
-// it that no other's events push out (see fair).
+// Log keeps the last events and wakes those who wait for the next one. Each peer, and the route server itself, has a share
+// of the log; events of others do not push its share out (see fair).
 type Log struct {
 	mu     sync.Mutex
 	events []Event
@@ -32,15 +32,15 @@ type Log struct {
 	hushed map[hush]*repeats
 }
 
-// quiet is how long what a peer does again and again is gathered into one event.
+// quiet is how long repeated events of a peer are gathered into one.
 var quiet = 10 * time.Second
 
-// hush is what is not told of again for a while: a kind of event, of one peer, for one reason.
+// hush identifies events that are gathered for a while: their kind, peer and reason.
 type hush struct{ kind, peer, reason string }
 
-// repeats are what was not told of, and the last of them.
+// repeats counts gathered events and keeps the text of the last one.
 type repeats struct {
-	told  int // one by one
+	told  int // events that were logged one by one
 	times int
 	text  string
 }
@@ -48,11 +48,11 @@ type repeats struct {
 // NewLog makes an empty log.
 func NewLog() *Log { return &Log{more: make(chan struct{}), hushed: map[hush]*repeats{}} }
 
-// AddOften is Add for what a peer can bring about with every message: the first is told of at once, those of the next
-// while in one event at its end. So a peer that misbehaves does not push out what it did before.
+// AddOften is Add for an event that a peer can cause with every message. It logs the first event at once, and those of the
+// next interval as one event at its end. So a peer that misbehaves does not push out its own earlier events.
 func (l *Log) AddOften(kind, peer, reason, text string) { l.addAfter(1, kind, peer, reason, text) }
 
-// addAfter is AddOften with so many told of at once.
+// addAfter is AddOften that logs the given number of events at once.
 func (l *Log) addAfter(told int, kind, peer, reason, text string) {
 	h := hush{kind, peer, reason}
 	text = clipped(text)
@@ -72,7 +72,7 @@ func (l *Log) addAfter(told int, kind, peer, reason, text string) {
 	r.times, r.text = r.times+1, text
 }
 
-// resume tells of what was not told of, and begins another while, or is done with it.
+// resume logs the gathered events and begins another interval. If there are none, it ends the gathering.
 func (l *Log) resume(h hush) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *Log) Add(kind, peer, text string) {
 	l.add(kind, peer, clipped(text))
 }
 
-// clipped bounds a text that repeats what a peer has said, such as the route targets of a route.
+// clipped bounds a text that repeats what a peer has sent, such as the route targets of a route.
 func clipped(text string) string {
 	if len(text) <= eventText {
 		return text
@@ -115,12 +115,12 @@ func (l *Log) add(kind, peer, text string) {
 	l.more = make(chan struct{})
 }
 
-// After gives the events after a sequence number that are still there, and a channel that is closed at the next one.
+// After returns the events after a sequence number that are still kept, and a channel that is closed at the next event.
 func (l *Log) After(seq uint64) ([]Event, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if seq > l.seq {
-		seq = 0 // from before a restart
+		seq = 0 // the number is from before a restart
 	}
 	first := len(l.events)
 	for first > 0 && l.events[first-1].Seq > seq {

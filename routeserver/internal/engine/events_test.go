@@ -53,7 +53,8 @@ func TestWhatHappensOverAndOverIsToldInOneEvent(t *testing.T) {
 	})
 }
 
-// What one peer does, however often and in how many ways, pushes out none of what others have done.
+// TestNobodyPushesOutAnothersHistory checks that a peer's events, however many and whatever they are, push out none of the
+// others'.
 func TestNobodyPushesOutAnothersHistory(t *testing.T) {
 	l := NewLog()
 	for peer := range 200 {
@@ -85,7 +86,8 @@ func TestNobodyPushesOutAnothersHistory(t *testing.T) {
 	}
 }
 
-// A peer whose session goes up and down without end is told of a few times one by one, and then in one event.
+// TestFlapsAreGathered checks a peer whose session goes up and down without end: a few events are logged one by one, and
+// then one for the rest.
 func TestFlapsAreGathered(t *testing.T) {
 	e, p, _ := limited(t)
 	peer := p.Config()

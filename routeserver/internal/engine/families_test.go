@@ -21,7 +21,7 @@ type offer struct {
 	nlri        bgp.NLRI
 	rd          string // empty: the family has none
 	route, text string // its key; the whole NLRI
-	n           int    // of its prefix, MAC or VE ID
+	n           int    // number of its prefix, MAC or VE ID
 }
 
 func texts(list []offer) (texts []string) {
@@ -33,7 +33,7 @@ func texts(list []offer) (texts []string) {
 
 var mainFamilies = []wire.Family{wire.VPLS, wire.EVPN, wire.VPNv4, wire.VPNv6}
 
-// someFamilies are the main families of a world's sites: of all kinds, or of a few, so that they meet more often.
+// someFamilies returns the main families of a world's sites: of all kinds, or of a few, so that sites share one more often.
 func (w *world) someFamilies() (list [worldSites]wire.Family) {
 	kinds := 1 + w.r.IntN(len(mainFamilies))
 	first := w.r.IntN(len(mainFamilies))
@@ -43,8 +43,8 @@ func (w *world) someFamilies() (list [worldSites]wire.Family) {
 	return list
 }
 
-// anyRoutes are routes of one family with the route distinguisher of a site: mostly of the family of a site (which may be
-// another one), else traffic filters, or of a family that is not the site's.
+// anyRoutes returns routes of one family with the route distinguisher of a site. Mostly it is the family of a site, which
+// may be another one; otherwise the routes are traffic filters, or of a family that is not the site's.
 func (w *world) anyRoutes(site, distinguisher int) (list []offer) {
 	f := w.families[site]
 	switch w.r.IntN(12) {
@@ -113,7 +113,8 @@ func (w *world) routeOf(f wire.Family, rd string, n int) bgp.NLRI {
 	return nlri
 }
 
-// TestWhatCannotBeRewrittenIsQuarantined: route targets elsewhere in a route would be seen by everybody in the pool.
+// TestWhatCannotBeRewrittenIsQuarantined checks routes that also have route targets in another attribute: everybody in the
+// pool would see these.
 func TestWhatCannotBeRewrittenIsQuarantined(t *testing.T) {
 	set, err := ruleset.Build(&ruleset.Document{
 		Peers:     []ruleset.Peer{{Name: "pe0", Address: "10.0.0.1", ASN: 65000}},

@@ -12,36 +12,37 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// What a feed tells.
+// Kinds of entries in a feed.
 const (
 	SessionUp   = iota
-	SessionDown // with all routes from the peer and to it
-	RoutesIn    // a peer's Adj-RIB-In, as the peer announced it, wherever that leads
+	SessionDown // also ends all routes from the peer and to it
+	RoutesIn    // a peer's Adj-RIB-In, as the peer announced it, accepted or not
 	RoutesOut   // a peer's Adj-RIB-Out, as the peer is sent it
 	MarkerIn    // End-of-RIB
 	MarkerOut
 )
 
-// feedLimit bounds what waits for one reader, in entries, eighths of routes and half kilobytes of attributes: some 60 MB at worst.
+// feedLimit bounds what waits for one reader: it counts entries, eighths of routes and half kilobytes of attributes. It is
+// some 60 MB at worst.
 const feedLimit = 1 << 17
 
-// Opening is how a session came about.
+// Opening is how a session was opened.
 type Opening struct {
 	Local, Remote  netip.AddrPort
-	Sent, Received []byte // the OPEN messages, whole
+	Sent, Received []byte // the whole OPEN messages
 
-	// Unread is how many of the bytes that were written the peer's host has not acknowledged; nil: that is not known.
+	// Unread returns how many of the written bytes the peer's host has not acknowledged; nil: that is not known.
 	Unread func() int
 }
 
-// Ending is how a session ended: with a NOTIFICATION or without one, and then by whom.
+// Ending is how a session ended: with a NOTIFICATION or without one. Local says that we ended it.
 type Ending struct {
 	Notification *wire.Notification
 	Local        bool
 }
 
-// Entry is one thing that happened. Batch is of routes; without attributes it withdraws. Targets are those of an
-// announcement. At is in Unix nanoseconds, 0 if the routes are not of one time.
+// Entry is one event in a feed. Batch holds routes; if it has no attributes, they are withdrawn. Targets are the route
+// targets of an announcement. At is in Unix nanoseconds; 0 if the routes have different times.
 type Entry struct {
 	Kind    uint8
 	Family  wire.Family // of a marker
@@ -53,8 +54,8 @@ type Entry struct {
 	weight  int
 }
 
-// Feed is everything that happens to sessions and routes, for a reader that keeps a copy of all tables. A reader that
-// does not keep up is cut off: it holds up nobody, and begins again with a new feed.
+// Feed reports everything that happens to sessions and routes to a reader that keeps a copy of all tables. A reader that
+// does not keep up is cut off. It blocks nobody, and begins again with a new feed.
 type Feed struct {
 	mu      sync.Mutex
 	entries []Entry
@@ -64,7 +65,7 @@ type Feed struct {
 
 	behind atomic.Bool // something is to be copied
 
-	// Of the engine, under its lock: the last batch, and what is still to be copied from the table.
+	// Fields of the engine, under its lock: the last batch, and what is still to be copied from the table.
 	jobs   []copyJob
 	last   *out.Batch
 	routes []*rib.Route
@@ -72,7 +73,7 @@ type Feed struct {
 	whole  bool // the table was copied once
 }
 
-// Feed begins a feed: with the sessions that are up, and all routes that Copy is asked for.
+// Feed begins a feed with the sessions that are up. Copy then adds the routes in the table.
 func (e *Engine) Feed() *Feed {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,26 +90,26 @@ func (e *Engine) Feed() *Feed {
 	return f
 }
 
-// Unfeed ends it.
+// Unfeed ends a feed.
 func (e *Engine) Unfeed(f *Feed) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.feeds = slices.DeleteFunc(slices.Clone(e.feeds), func(other *Feed) bool { return other == f })
 }
 
-// Wake is signalled when there is something to take.
+// Wake returns a channel that signals that there is something to take.
 func (f *Feed) Wake() <-chan struct{} { return f.wake }
 
-// Cut is closed when the reader was too slow.
+// Cut returns a channel that is closed when the reader was too slow.
 func (f *Feed) Cut() <-chan struct{} { return f.cut }
 
-// Behind says whether something is to be copied.
+// Behind reports whether something is to be copied.
 func (f *Feed) Behind() bool { return f.behind.Load() }
 
-// takeEntries bounds what is taken at once, since it counts no more then.
+// takeEntries bounds how many entries are taken at once, since entries no longer count against feedLimit then.
 const takeEntries = 1024
 
-// Take takes the next of what waits; nothing, if nothing does.
+// Take takes the next entries that wait; it returns none if none wait.
 func (f *Feed) Take() []Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,14 +124,14 @@ func (f *Feed) Take() []Entry {
 	return taken
 }
 
-// Len is how many entries wait.
+// Len returns the number of entries that wait.
 func (f *Feed) Len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.entries)
 }
 
-// add appends something that happened. Routes that several recipients get are in memory once.
+// add appends an event. Routes that several recipients get are in memory once.
 func (f *Feed) add(entry Entry) {
 	entry.weight = 1
 	if b := entry.Batch; b != nil && b != f.last {
@@ -143,7 +144,8 @@ func (f *Feed) add(entry Entry) {
 	f.append(entry)
 }
 
-// append appends what is copied from the table without adding to the weight: the reader asks for it.
+// append appends an entry with its weight. Entries that are copied from the table have no weight, since the reader asks for
+// them.
 func (f *Feed) append(entry Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -163,7 +165,7 @@ func (f *Feed) append(entry Entry) {
 	}
 }
 
-// feed tells all feeds. Without feeds it costs nothing.
+// feed passes an entry to all feeds. Without feeds it costs nothing.
 func (ao *adjRIBOut) feed(entry Entry) {
 	if len(ao.feeds) == 0 {
 		return
@@ -176,7 +178,7 @@ func (ao *adjRIBOut) feed(entry Entry) {
 	}
 }
 
-// feedUp tells of a new session. Routes that were kept while the peer was away are its Adj-RIB-In again.
+// feedUp reports a new session. Routes that were kept while the peer was away are its Adj-RIB-In again.
 func (lr *locRIB) feedUp(p *Peer) {
 	lr.feed(Entry{Kind: SessionUp, Peer: p, At: p.Since.UnixNano()})
 	if in := lr.table.Ins()[p.Name]; in == nil || in.Len() == 0 {
@@ -188,7 +190,7 @@ func (lr *locRIB) feedUp(p *Peer) {
 	}
 }
 
-// feedIn tells what a peer with a session announced or, without attributes, what is not there any more.
+// feedIn reports the routes that a peer with a session announced or, without attributes, those that are gone.
 func (ao *adjRIBOut) feedIn(peer string, f wire.Family, a *wire.Attributes, nlris []string) {
 	p := ao.peers[peer]
 	if p == nil {

@@ -9,8 +9,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// follow takes what a feed has and encodes it, as a BMP station does, until it is cut off or the test is over. It gives
-// what is to be waited for until the tables are copied: how long that took, and how long the engine was held up at most.
+// follow reads a feed and encodes its entries, as a BMP station does, until the feed is cut off or the test is over. It
+// returns a channel that reports, once the tables are copied, how long that took and for how long at most the engine was
+// blocked.
 func follow(tb testing.TB, e *Engine) (f *Feed, copied <-chan [2]time.Duration) {
 	f = e.Feed()
 	done, over := make(chan [2]time.Duration, 1), make(chan struct{})
@@ -48,7 +49,7 @@ func follow(tb testing.TB, e *Engine) (f *Feed, copied <-chan [2]time.Duration) 
 	return f, done
 }
 
-// BenchmarkFeeds moves a site between two pools of a full region, which so many stations follow.
+// BenchmarkFeeds moves a site between two pools of a full region, with different numbers of stations that follow it.
 func BenchmarkFeeds(b *testing.B) {
 	for _, stations := range []int{0, 1, 4} {
 		b.Run(fmt.Sprint(stations), func(b *testing.B) {
@@ -63,7 +64,7 @@ func BenchmarkFeeds(b *testing.B) {
 	}
 }
 
-// A change that moves every site of a region at once is no reason to cut a station off that keeps up.
+// TestABatchForAStation moves every site of a region at once. That must not cut off a station that keeps up.
 func TestABatchForAStation(t *testing.T) {
 	e := populated(t, 100)
 	f, copied := follow(t, e)

@@ -13,7 +13,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// follower is a collector that knows nothing but what BMP tells it, and has to agree with the looking glass.
+// follower is a collector that knows only what BMP tells it. Its copy must agree with the looking glass.
 type follower struct {
 	t         testing.TB
 	e         *engine.Engine
@@ -41,7 +41,7 @@ func (f *follower) begin() {
 	f.feed, f.collector = f.e.Feed(), petest.NewCollector(f.t)
 }
 
-// check takes a part of the table, or compares when all of it is there.
+// check reads a part of the table, or compares the copy once it has all of it.
 func (f *follower) check() string {
 	for entries := f.feed.Take(); len(entries) > 0; entries = f.feed.Take() {
 		for _, entry := range entries {
@@ -68,7 +68,7 @@ func (f *follower) check() string {
 		}
 	}
 	for _, address := range f.collector.Up() {
-		// Sessions of peers that are not in the rule set any more are not over until they are told so.
+		// Sessions of peers that are no longer in the rule set end only when these are told.
 		if _, stays := f.e.Set().Peer(f.collector.Peer(address).Label); stays && !slices.Contains(up, address) {
 			return fmt.Sprintf("sessions are up with %v, but by BMP also with %s", up, address)
 		}

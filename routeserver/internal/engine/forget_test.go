@@ -7,7 +7,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// TestPeersThatAreGoneAreForgotten removes peers with a session and after it: nothing of them is counted any more.
+// TestPeersThatAreGoneAreForgotten removes peers with a session and after it. Nothing of them must be counted any more.
 func TestPeersThatAreGoneAreForgotten(t *testing.T) {
 	store, err := ruleset.OpenStore(t.TempDir())
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Past finds the rule set of a generation that is, or was lately, in force, or nil. The known ones lie between low and high.
+// Past returns the rule set of a generation that is, or recently was, in force, or nil. The known generations lie between
+// low and high.
 func (e *Engine) Past(generation uint64) (set *ruleset.Set, low, high uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -14,7 +15,7 @@ func (e *Engine) Past(generation uint64) (set *ruleset.Set, low, high uint64) {
 	return e.past.At(generation), low, high
 }
 
-// Announcement is routes that a PE announces with the same attributes.
+// Announcement is a set of routes that a PE announces with the same attributes.
 type Announcement struct {
 	Peer       string
 	Family     wire.Family
@@ -22,9 +23,9 @@ type Announcement struct {
 	NLRIs      []string
 }
 
-// Concerned lists what is announced now and may go to other PEs, or with other route targets, under one rule set than
-// under the other. Duplicates are left out: whose a key is depends on who announced it first. The cost is in proportion
-// to the routes of the endpoints that are different in the two, and to those in quarantine.
+// Concerned lists present announcements that may go to other PEs, or with other route targets, under one rule set than
+// under the other. It leaves duplicates out: which route has a key depends on who announced it first. The cost is in
+// proportion to the routes of the endpoints that differ between the two, and to those in quarantine.
 func (e *Engine) Concerned(a, b *ruleset.Set) []Announcement {
 	sites := map[string]bool{}
 	delta := ruleset.Compare(a, b)
@@ -36,7 +37,7 @@ func (e *Engine) Concerned(a, b *ruleset.Set) []Announcement {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	owners := map[string]bool{} // of their route targets in the rule set in force, by which routes are found
+	owners := map[string]bool{} // endpoints with these route targets in the rule set in force; routes are found by them
 	for name := range sites {
 		for _, set := range []*ruleset.Set{a, b} {
 			if site := set.Site(name); site != nil {

@@ -10,22 +10,22 @@ import (
 )
 
 // lost is a peer whose session was lost and whose routes are kept until it is back or the time is over (RFC 4724 section
-// 4.2). They stay in the table, so that changes of the rule set withdraw them as any others.
+// 4.2). The routes stay in the table, so changes of the rule set withdraw them like all others.
 type lost struct {
 	config ruleset.Peer
 	id     [4]byte
-	since  time.Time // when routes that are still stale began to be
+	since  time.Time // when the routes that are still stale became stale
 	until  time.Time // the end of the restart time
 	timer  *time.Timer
 	kept   [wire.Families]*kept
 }
 
-// Lose says that a peer's session was lost in a way that graceful restart covers: the connection broke, or ended with a
-// NOTIFICATION that both sides take for that (RFC 8538). If the peer restarts gracefully, its routes are kept as stale and
-// still sent. complete says that the peer had been sent everything that was decided.
+// Lose ends a session that was lost in a way that graceful restart covers: the connection broke, or ended with a
+// NOTIFICATION that both sides treat like that (RFC 8538). If the peer restarts gracefully, its routes are kept as stale
+// and still sent. complete says that the peer had been sent everything that was decided.
 func (e *Engine) Lose(p *Peer, why string) (complete bool) { return e.down(p, why, true) }
 
-// patience is how long routes are kept for a peer that announced this, before they are long-lived.
+// patience returns how long the routes of a peer with this restart capability are kept before they are long-lived stale.
 func (fo *inForce) patience(r wire.Restart) time.Duration {
 	if !r.Offered {
 		return 0
@@ -33,8 +33,8 @@ func (fo *inForce) patience(r wire.Restart) time.Duration {
 	return min(time.Duration(r.Seconds)*time.Second, fo.StaleTime)
 }
 
-// keep marks the routes of a peer without a session stale, and withdraws those that are not to be kept. It says how many
-// are.
+// keep marks the routes of a peer without a session stale, withdraws those that are not to be kept, and returns the number
+// of kept ones.
 func (e *Engine) keep(p *Peer, graceful bool) int {
 	in := e.table.In(p.Name)
 	l := &lost{config: p.config, id: p.ID, since: now()}
@@ -49,7 +49,7 @@ func (e *Engine) keep(p *Peer, graceful bool) int {
 			l.kept[f] = e.retain(p, in, f)
 		}
 	}
-	e.lost[p.Name] = l // before anything is encoded: it knows the originator
+	e.lost[p.Name] = l // before anything is encoded: reflection finds the originator here
 	m := mover{out: &e.adjRIBOut}
 	for f := range wire.Families {
 		for key, r := range in.Routes(f) {
@@ -74,7 +74,7 @@ func (e *Engine) keep(p *Peer, graceful bool) int {
 	return l.count()
 }
 
-// retain finds what is to be kept of one family.
+// retain returns the routes of one family that are to be kept, or nil.
 func (fo *inForce) retain(p *Peer, in *rib.In, f wire.Family) *kept {
 	k := &kept{routes: map[string]*rib.Route{}, term: fo.term(p.restart, f)}
 	if !p.Families[f] || k.term == 0 && !(p.restart.Families[f] && fo.patience(p.restart) > 0) {
@@ -83,13 +83,13 @@ func (fo *inForce) retain(p *Peer, in *rib.In, f wire.Family) *kept {
 	old := p.kept[f]
 	if old != nil && old.longLived() {
 		if k.until = old.until; !now().Before(k.until) {
-			return nil // the time was over before the peer was through: what it did announce again goes as well
+			return nil // the time was over before the peer's End-of-RIB: routes that it announced again go as well
 		}
 	}
 	outlasts := fo.outlasts(p, f)
 	for key, r := range in.Routes(f) {
 		if r.Group.Attributes.Loop {
-			continue // it never gets anywhere
+			continue // it is never sent to anybody
 		}
 		if outlasts || old == nil || old.routes[key] != r {
 			k.routes[key] = r
@@ -101,8 +101,8 @@ func (fo *inForce) retain(p *Peer, in *rib.In, f wire.Family) *kept {
 	return k
 }
 
-// outlasts says whether routes that were stale when a peer came back stay if it is lost once more: until their own time is
-// over, by RFC 8538 section 4.1 and RFC 9494 section 4.2. Else they go (RFC 4724 section 4.2).
+// outlasts reports whether routes that were stale when a peer came back stay if its session is lost once more. They stay
+// until their own time is over by RFC 8538 section 4.1 and RFC 9494 section 4.2. Otherwise they go (RFC 4724 section 4.2).
 func (fo *inForce) outlasts(p *Peer, f wire.Family) bool {
 	return p.restart.Notification || fo.term(p.restart, f) > 0
 }
@@ -116,7 +116,7 @@ func (l *lost) count() (n int) {
 	return n
 }
 
-// settleLost forgets a lost peer of which nothing is kept any more.
+// settleLost forgets a lost peer once none of its routes are kept any more.
 func (lr *locRIB) settleLost(peer string, l *lost) {
 	for f, k := range l.kept {
 		if k != nil && len(k.routes) == 0 {
@@ -133,8 +133,8 @@ func (lr *locRIB) settleLost(peer string, l *lost) {
 	}
 }
 
-// Expire ends the restart time of a peer that is not back by the time that it had: its stale routes are withdrawn, but for
-// those that may be long-lived.
+// Expire ends the restart time of a peer that is not back. It withdraws the peer's stale routes, except those that may
+// become long-lived stale.
 func (e *Engine) Expire(peer string, until time.Time) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -159,7 +159,7 @@ func (e *Engine) Expire(peer string, until time.Time) {
 	}
 }
 
-// giveUp withdraws all routes of a peer without a session.
+// giveUp withdraws all kept routes of a peer without a session.
 func (lr *locRIB) giveUp(t *transaction, peer string) {
 	l := lr.lost[peer]
 	for f, k := range l.kept {
@@ -170,7 +170,7 @@ func (lr *locRIB) giveUp(t *transaction, peer string) {
 	lr.settleLost(peer, l)
 }
 
-// forgetLost withdraws the stale routes of peers that are not in the rule set any more, or have moved.
+// forgetLost withdraws the stale routes of lost peers that are not in the rule set any more, or have changed there.
 func (lr *locRIB) forgetLost(t *transaction) {
 	for name, l := range lr.lost {
 		if present, _ := lr.set.Peer(name); present != l.config {
@@ -179,7 +179,7 @@ func (lr *locRIB) forgetLost(t *transaction) {
 	}
 }
 
-// sweep withdraws a peer's stale routes, those that it did not announce again.
+// sweep withdraws those of a peer's stale routes that it did not announce again.
 func (lr *locRIB) sweep(t *transaction, peer string, f wire.Family, stale map[string]*rib.Route) {
 	in := lr.table.In(peer)
 	m := mover{out: &lr.adjRIBOut, t: t}

@@ -6,8 +6,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// takeUp decides about the stale routes of a peer that is back: they wait for its End-of-RIB marker if it went on
-// forwarding, and go at once if it did not, or is another router now.
+// takeUp decides about the stale routes of a peer that is back. They wait for its End-of-RIB marker if the peer kept its
+// forwarding state. They go at once if it did not, or if it is another router now.
 func (e *Engine) takeUp(p *Peer) {
 	l := e.lost[p.Name]
 	if l == nil {
@@ -37,8 +37,8 @@ func (e *Engine) takeUp(p *Peer) {
 	}
 }
 
-// Hasten withdraws what is still stale of a peer that is back but has not sent its End-of-RIB markers in time. What is
-// long-lived has its own time.
+// Hasten withdraws the routes that are still stale of a peer that is back but has not sent its End-of-RIB markers in time.
+// Long-lived stale routes have their own time.
 func (e *Engine) Hasten(p *Peer) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -63,7 +63,7 @@ func (lr *locRIB) complete(p *Peer, f wire.Family) {
 	lr.sweep(nil, p.Name, f, k.routes)
 }
 
-// ended takes a peer's End-of-RIB marker.
+// ended handles a peer's End-of-RIB marker.
 func (lr *locRIB) ended(p *Peer, f wire.Family) {
 	if f != wire.RTC {
 		lr.feed(Entry{Kind: MarkerIn, Peer: p, Family: f})

@@ -8,8 +8,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Sessions in the second model. What a PE said that restarts gracefully stays said, until it is back and has had the time
-// to say it again, or has not come back.
+// Sessions in the second model. The routes of a PE that restarts gracefully stay until it is back and has had the time to
+// announce them again, or until the time for its return is over.
 
 func (w *world) session() string {
 	var names []string
@@ -45,7 +45,7 @@ func (w *world) down(s *speaker) {
 	w.forget(s.name)
 }
 
-// anyFamilies are what a PE and the route server agree on: mostly everything.
+// anyFamilies returns the families that a PE and the route server agree on: mostly all.
 func (w *world) anyFamilies() (families [wire.Families]bool) {
 	for f := range wire.Families {
 		families[f] = w.r.IntN(12) > 0
@@ -54,7 +54,7 @@ func (w *world) anyFamilies() (families [wire.Families]bool) {
 	return families
 }
 
-// anyRestart is what a PE says about graceful restart: mostly that it does.
+// anyRestart returns a PE's graceful restart capability. Mostly the PE has it.
 func (w *world) anyRestart() wire.Restart {
 	if w.r.IntN(3) == 0 {
 		return wire.Restart{}
@@ -72,7 +72,7 @@ func (w *world) anyRestart() wire.Restart {
 	return r
 }
 
-// lose breaks a session without a NOTIFICATION, or with one that is taken for that.
+// lose breaks a session without a NOTIFICATION, or with one that counts as that.
 func (w *world) lose(s *speaker) string {
 	w.blamed[s.name] = true
 	w.engine.Lose(s.peer, "test")
@@ -81,7 +81,7 @@ func (w *world) lose(s *speaker) string {
 	return s.name + " is lost"
 }
 
-// connect brings a PE up, which may have been lost.
+// connect brings up a PE, which may have been lost.
 func (w *world) connect(name string) string {
 	restart, families := w.anyRestart(), w.anyFamilies()
 	s := newSpeaker(w.t, w.engine, name, families, restart)
@@ -130,8 +130,8 @@ func (w *world) dropStale(name string, f wire.Family) {
 	}
 }
 
-// time is over for a restart: a PE sends End-of-RIB markers or should have, or is not back, or the route server itself
-// has waited long enough.
+// time lets a time pass, or makes a PE send End-of-RIB markers. The time of a PE for its markers is over, or that of a lost
+// PE for its return, or that of the route server's own restart.
 func (w *world) time() string {
 	n, gone := w.r.IntN(12), slices.DeleteFunc(sortedKeys(w.lost), func(name string) bool { return !w.lost[name] })
 	switch {

@@ -9,27 +9,28 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// The poison-route guard. A peer that ends its session right after it was sent routes is sent everything again but these.
-// Which of them it is that the peer does not bear is found by trying (package poison); that one is held back from this peer
-// alone. As long as no session has ended so, all of this costs nothing.
+// The poison-route guard. A peer may end its session right after it was sent certain routes. When it is back, it is sent
+// all other routes. The guard finds the poison among the suspected routes by trying them (package poison), and holds it
+// back from this peer alone. As long as no session has ended like that, the guard costs nothing.
 
 const (
-	// maxSuspects bounds what is held back at once to be tried; of more, the last ones that were sent.
+	// maxSuspects bounds the routes that are held back at once to be tried; if there are more, the last ones sent are
+	// tried.
 	maxSuspects = 1 << 16
 	// maxVerdicts bounds the poisons that are remembered for one peer; the oldest is forgotten first.
 	maxVerdicts = 512
-	// maxPerSource is how many poisons one peer may have for another before all of its routes are held back from that.
+	// maxPerSource is the number of poisons from one announcing peer at which all its routes are held back.
 	maxPerSource = 8
-	// maxSettle bounds the time that a peer may take to end its session, which doubles if it took longer.
+	// maxSettle bounds the time that a peer may take to end its session. That time doubles if the peer took longer.
 	maxSettle = 30 * time.Second
-	// maxDoublings bounds how much longer a route is held back each time that it is found again.
+	// maxDoublings bounds how often the hold time of a route doubles. It doubles each time the route is found again.
 	maxDoublings = 5
 )
 
-// digest tells routes apart as they are sent: by all attributes and the NLRI, but not by the recipient's route targets.
+// digest identifies a route as it is sent: by all attributes and the NLRI, without the recipient's route targets.
 type digest [16]byte
 
-// routeName is a route of a family, by its whole NLRI or by what neighbours tell it apart by.
+// routeName names a route of a family by its whole NLRI, or by what neighbours may tell it apart by (wire.Family.Identity).
 type routeName struct {
 	family wire.Family
 	nlri   string
@@ -41,37 +42,37 @@ type suspect struct {
 	announcer, endpoint string
 }
 
-// guard is what is known of the routes that one peer does not bear. It outlives the peer's sessions.
+// guard is what the poison-route guard knows about one peer. It outlives the peer's sessions.
 type guard struct {
 	peer     string
 	settle   time.Duration // how long the peer may take to end its session
-	why      string        // how it ended the last one
+	why      string        // how it ended the last session
 	search   *poison.Case[digest]
 	suspects map[digest]suspect // of the search
 	verdicts map[digest]*verdict
-	sources  map[string]time.Time     // peers none of whose routes are sent, until then
-	apart    [wire.Families]time.Time // families whose routes each have a message of their own, until then
-	dropped  map[routeName]struct{}   // what had just been sent when the session broke last, without a NOTIFICATION
+	sources  map[string]time.Time     // announcing peers whose routes are all held back, and until when
+	apart    [wire.Families]time.Time // until when each route of a family is sent in a message of its own
+	dropped  map[routeName]struct{}   // routes that had just been sent when the session last broke without a NOTIFICATION
 	broke    time.Time
 	offers   map[routeName]time.Time // routes that had been held back, and when they were sent
-	timer    *time.Timer             // for what is held back for some time
+	timer    *time.Timer             // for the end of the next hold time
 
-	names  map[routeName]struct{} // of suspects and verdicts, by the whole NLRI: no other route needs a digest
-	absent map[routeName]absence  // in this session; by what neighbours tell routes apart by
+	names  map[routeName]struct{} // whole NLRIs of suspects and verdicts: no other route needs a digest
+	absent map[routeName]absence  // routes held back in this session, by wire.Family.Identity
 }
 
-// absence is a route that a peer would have been sent, but for the guard.
+// absence is a route that a peer is not sent because of the guard.
 type absence struct {
 	digest digest
 	since  time.Time
 }
 
-// verdict is a route that a peer does not bear.
+// verdict is a poison: a route for which a peer ends its session.
 type verdict struct {
 	suspect
 	why          string
 	since, until time.Time
-	times        int  // that it was found
+	times        int  // how often it was found
 	lapsed       bool // it is sent again; if it is found once more, it is held back for longer
 }
 
@@ -83,12 +84,12 @@ func newGuard(peer string, settle time.Duration) *guard {
 	}
 }
 
-// idle says whether there is nothing to remember.
+// idle reports whether there is nothing to remember.
 func (g *guard) idle() bool {
 	return g.search == nil && len(g.verdicts) == 0 && len(g.sources) == 0 && g.apart == [wire.Families]time.Time{} && len(g.dropped) == 0
 }
 
-// blocks says whether a route is not to be sent.
+// blocks reports whether the guard holds a route back.
 func (g *guard) blocks(d digest) bool {
 	if v := g.verdicts[d]; v != nil && !v.lapsed {
 		return true
@@ -96,7 +97,7 @@ func (g *guard) blocks(d digest) bool {
 	return g.search != nil && g.search.Holds(d)
 }
 
-// verdictOn is why a route is blocked.
+// verdictOn returns why a route is blocked.
 func (g *guard) verdictOn(d digest) string {
 	if v := g.verdicts[d]; v != nil && !v.lapsed {
 		return Poison
@@ -104,7 +105,7 @@ func (g *guard) verdictOn(d digest) string {
 	return Suspected
 }
 
-// offered takes note that a route was sent that had been held back.
+// offered records that a route was sent that had been held back.
 func (g *guard) offered(r routeName) {
 	at := now()
 	for other, when := range g.offers {
@@ -115,13 +116,13 @@ func (g *guard) offered(r routeName) {
 	g.offers[r] = at
 }
 
-// bars says whether none of a peer's routes are to be sent.
+// bars reports whether all routes of an announcing peer are held back.
 func (g *guard) bars(source string) bool {
 	_, barred := g.sources[source]
 	return barred
 }
 
-// index finds out anew which routes need a digest.
+// index updates the set of routes that need a digest.
 func (g *guard) index() {
 	clear(g.names)
 	for _, s := range g.suspects {
@@ -132,7 +133,7 @@ func (g *guard) index() {
 	}
 }
 
-// digestOf is what a route is told apart by as it is sent to a peer; ok is false if it fits into no message.
+// digestOf returns the digest of a route as it is sent to a peer; ok is false if the route fits into no message.
 func digestOf(p *Peer, b *out.Batch, nlri string) (d digest, ok bool) {
 	messages, _ := out.Announce(b.Family, b.Attributes, b.Reflection, []string{nlri}).Encoded(p.Queue.Kind, 8)
 	if len(messages) == 0 {
@@ -142,7 +143,7 @@ func digestOf(p *Peer, b *out.Batch, nlri string) (d digest, ok bool) {
 	return digest(sum[:len(d)]), true
 }
 
-// forgetGuard drops what is not worth remembering, and that of peers that are in the rule set no more.
+// forgetGuard drops the guard of a peer if it has nothing to remember, or if the peer is no longer in the rule set.
 func (ss *sessions) forgetGuard(peer string) {
 	g := ss.guards[peer]
 	if g == nil {

@@ -8,10 +8,10 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// The poison-route guard in the second model: PEs end their sessions as they like, for routes or not. What is held back from
-// one is a difference with a name, never a silent one, and ends with the search, with time or by command.
+// The poison-route guard in the second model: PEs end their sessions at random, because of routes or not. A route that is
+// held back is always reported as such. It is sent again when the search ends, when its time is over, or by command.
 
-// poison is a step of the guard.
+// poison does a step that concerns the guard.
 func (w *world) poison() string {
 	s := w.anySpeaker()
 	for _, name := range sortedKeys(w.speakers) {
@@ -26,7 +26,7 @@ func (w *world) poison() string {
 	case n < 5 && s.slow:
 		return w.refuse(s)
 	case n < 5:
-		for range w.r.IntN(3) { // some trials first
+		for range w.r.IntN(3) { // first some trials
 			if s.peer.guard != nil && (!s.constrains || s.settled) {
 				s.drain()
 				w.engine.settled(s.peer)
@@ -57,7 +57,7 @@ func (w *world) refuse(s *speaker) string {
 	return s.name + " refuses a route"
 }
 
-// bear lets a PE bear what it is sent, until nothing is suspected any more or for a while only.
+// bear lets a PE tolerate all trials, until nothing is suspected any more or for some trials only.
 func (w *world) bear(s *speaker) string {
 	g := s.peer.guard
 	if g == nil || g.search == nil {
@@ -80,7 +80,7 @@ func (w *world) bear(s *speaker) string {
 	return ""
 }
 
-// passTime lets the time be over of what is held back from a PE.
+// passTime ends the hold times of the routes that are held back from a PE.
 func (w *world) passTime(name string) string {
 	g := w.engine.guards[name]
 	if g == nil {
@@ -97,13 +97,14 @@ func (w *world) passTime(name string) string {
 	return "the time is over of what is held back from " + name
 }
 
-// barred says whether none of a PE's routes are sent to another.
+// barred reports whether all of a PE's routes are held back from another.
 func (w *world) barred(peer, announcer string) bool {
 	g := w.engine.guards[peer]
 	return g != nil && g.bars(announcer)
 }
 
-// checkHeld gives the routes of the looking glass that a PE is not sent, and holds them against what may be.
+// checkHeld returns the routes that a PE is not sent according to the looking glass, and checks whether they may be held
+// back.
 func (w *world) checkHeld(after, name string) map[string]bool {
 	views, _ := w.engine.Select(Filter{Table: AdjOut, Peer: name, AnyFamily: true, AnyRT: true})
 	held := map[string]bool{}
@@ -126,7 +127,7 @@ func (w *world) checkHeld(after, name string) map[string]bool {
 	return held
 }
 
-// sent leaves out what is held back.
+// sent returns the routes that are not held back.
 func sent(want map[string]entry, held map[string]bool) map[string]entry {
 	if len(held) == 0 {
 		return want

@@ -7,17 +7,18 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// Silence is how long the controller may say nothing before a route server asks its twin: it has a word every 2 s.
+// Silence is how long a route server hears nothing from the controller before it asks its twin. The controller sends a
+// heartbeat every 2 s.
 const Silence = 5 * time.Second
 
-// beat takes note that the controller says which rule set is in force. It is called with the lock held.
+// beat records that the controller told us which rule set is in force. It is called with the lock held.
 func (fo *inForce) beat() {
 	fo.confirmed = true
 	fo.spoken = time.Now()
 	fo.vouched = fo.spoken
 }
 
-// Hear takes the controller's repeated word that a generation is its own. Unlike Confirm it ends no trial.
+// Hear handles the controller's heartbeat, which names its generation. Unlike Confirm, it ends no trial.
 func (e *Engine) Hear(generation uint64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -31,22 +32,22 @@ func (e *Engine) Hear(generation uint64) error {
 	return nil
 }
 
-// InTouch says whether the controller has been heard of lately.
+// InTouch reports whether we have heard from the controller within Silence.
 func (e *Engine) InTouch() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.spoken.IsZero() && time.Since(e.spoken) < Silence
 }
 
-// Vouched is when the controller, or a twin with the same rule set, was last heard of.
+// Vouched returns when the controller, or a twin with the same rule set, was last heard from.
 func (e *Engine) Vouched() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.vouched
 }
 
-// Vouch takes note that the twin has our generation too. If the controller is in touch with the twin, that is as good as
-// its own word to us.
+// Vouch records that the twin has our generation too. If the twin is in touch with the controller, this counts like the
+// controller's own confirmation.
 func (e *Engine) Vouch(generation uint64, inTouch bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,7 +69,8 @@ func (e *Engine) Doubt() {
 	e.signal()
 }
 
-// Adopt puts the twin's rule set in force, which has to be newer than ours. It is not the controller's word.
+// Adopt puts the twin's rule set in force, which must be newer than ours. This does not count as the controller's
+// confirmation.
 func (e *Engine) Adopt(d *ruleset.Document) (*Receipt, error) {
 	start := now()
 	next, err := ruleset.Build(d)

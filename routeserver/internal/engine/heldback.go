@@ -12,7 +12,7 @@ import (
 // Verdicts about a route that is held back from a peer.
 const (
 	Poison    = "poison"    // the peer ended its session for it
-	Suspected = "suspected" // it may have, and that is being tried
+	Suspected = "suspected" // it may be the cause, and is being tried
 )
 
 // HeldBack is why a peer is not sent a route.
@@ -20,7 +20,7 @@ type HeldBack struct {
 	Verdict string
 	Why     string // how the session ended
 	Since   time.Time
-	Until   time.Time // zero: until it was tried
+	Until   time.Time // zero: until it is tried
 }
 
 // HeldRoute is a route that is held back from a peer, whether the peer has a session or not.
@@ -28,10 +28,10 @@ type HeldRoute struct {
 	HeldBack
 	Peer, Announcer, Endpoint string
 	Family, NLRI, Text        string
-	Times                     int // that it was found
+	Times                     int // how often it was found
 }
 
-// HeldSource is a peer all of whose routes are held back from another.
+// HeldSource is an announcing peer whose routes are all held back from another peer.
 type HeldSource struct {
 	Peer, Announcer string
 	Until           time.Time
@@ -43,14 +43,14 @@ type Apart struct {
 	Until        time.Time
 }
 
-// Held is everything that the guard holds back from one peer, or does otherwise for it.
+// Held is everything that the guard does for peers.
 type Held struct {
 	Routes  []HeldRoute
 	Sources []HeldSource
 	Apart   []Apart
 }
 
-// Held lists what is held back, sorted by peer; from all peers, if none is named.
+// Held lists what is held back from a peer, or from all peers if none is named, sorted by peer.
 func (e *Engine) Held(peer string) (h Held) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

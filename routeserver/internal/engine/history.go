@@ -7,8 +7,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// historySize is how many past withdrawals are remembered at least, for explanations; each peer has a share of them that no
-// other's withdrawals push out.
+// historySize is how many past withdrawals are remembered at least, for explanations. Each peer has a share of them;
+// withdrawals of others do not push it out.
 const historySize = 4096
 
 type past struct {
@@ -24,8 +24,8 @@ type Gone struct {
 	At             time.Time
 }
 
-// history remembers what is not there any more: routes that peers withdrew, and pairs of endpoint and peer that were
-// taken apart.
+// history remembers routes that peers withdrew, and pairs of an endpoint and a peer that no longer gets the endpoint's
+// routes.
 type history struct {
 	routes     map[past]Gone
 	routeOrder []past
@@ -48,7 +48,7 @@ func (h *history) withdrawn(peer string, f wire.Family, key string, r *rib.Route
 	h.routes[k] = Gone{NLRI: r.NLRI, Endpoint: r.Group.Endpoint, Family: f, At: now()}
 }
 
-// shorten forgets half, for the next ones; so each costs little however many peers there are.
+// shorten forgets half of the withdrawals to make room. So each withdrawal costs little, however many peers there are.
 func (h *history) shorten() {
 	h.routeOrder = fair(h.routeOrder, func(k past) string { return k.peer }, historySize)
 	routes := make(map[past]Gone, 2*historySize)

@@ -6,10 +6,10 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Judge finds the endpoint that a peer's route belongs to, or the reason why it is to be quarantined: a route must carry
-// exactly one route target, and that must belong to an endpoint of the peer that announces it. The route must be of the
-// endpoint's family, or a traffic filter, which goes beside it; and send traffic to where the endpoint's permits allow it. A route that was here before is not eligible, whatever it
-// carries (RFC 4271 section 9.1.2, RFC 4456 section 8).
+// Judge returns the endpoint that a peer's route belongs to, or the reason to quarantine it. A route must carry exactly one
+// route target, that of an endpoint of the announcing peer. It must be of the endpoint's family, or a traffic filter, which
+// goes beside it. It must send traffic to where the endpoint's announce permits allow it. A route that was here before is
+// not eligible, whatever it carries (RFC 4271 section 9.1.2, RFC 4456 section 8).
 func Judge(set *ruleset.Set, peer string, f wire.Family, a *wire.Attributes) (endpoint string, reason rib.Reason) {
 	if a.Loop {
 		return "", rib.Loop
@@ -43,9 +43,9 @@ func Judge(set *ruleset.Set, peer string, f wire.Family, a *wire.Attributes) (en
 	return "", reason
 }
 
-// claim makes a route, which is to be an accepted group's, the one with its key. If another peer's route has the key, the
-// one wins whose endpoint owns the NLRI's route distinguisher, else the first that is not the least preferred; so nobody can
-// take over another's routes by announcing the same NLRI.
+// claim makes a route, which is to go into the accepted group g, the one with its key, and reports whether it did. If
+// another route has the key, the one wins whose endpoint owns the NLRI's route distinguisher; otherwise the first that is
+// not the least preferred. So nobody takes over another's routes by announcing the same NLRI.
 func (lr *locRIB) claim(t *transaction, f wire.Family, key string, r *rib.Route, g *rib.Group, endpoint string) bool {
 	owner := lr.table.Owner(f, key)
 	if owner == nil || owner == r {
@@ -65,7 +65,7 @@ func (fo *inForce) ownsRD(f wire.Family, r *rib.Route, endpoint string) bool {
 	return site != nil && string(site.Dist[:]) == f.RD(r.NLRI)
 }
 
-// demote moves an accepted route that lost its key to the group of duplicates, and withdraws it.
+// demote withdraws an accepted route that lost its key, and moves it to the group of duplicates.
 func (lr *locRIB) demote(t *transaction, key string, r *rib.Route) {
 	g := r.Group
 	in := lr.table.In(g.Peer)
@@ -76,7 +76,7 @@ func (lr *locRIB) demote(t *transaction, key string, r *rib.Route) {
 	lr.table.Wait(g.Family, key, r)
 }
 
-// duplicates is the group that holds the duplicates among routes with a group's attributes.
+// duplicates returns the group of the duplicates with the attributes of g.
 func (lr *locRIB) duplicates(in *rib.In, g *rib.Group) *rib.Group {
 	duplicates, fresh := in.Group(g.Family, g.Attributes, true, "")
 	if fresh {
@@ -85,7 +85,7 @@ func (lr *locRIB) duplicates(in *rib.In, g *rib.Group) *rib.Group {
 	return duplicates
 }
 
-// release gives a key up, for a route that was accepted or in line for it. It says whether the key is free now.
+// release gives up the key of a route that was accepted or waited for it, and reports whether the key is free now.
 func (lr *locRIB) release(f wire.Family, key string, r *rib.Route) bool {
 	if lr.table.Owner(f, key) == r {
 		lr.table.SetOwner(f, key, nil)
@@ -97,7 +97,7 @@ func (lr *locRIB) release(f wire.Family, key string, r *rib.Route) bool {
 	return false
 }
 
-// promote gives a free key to the duplicate that outranks the others that wait for it, or the first.
+// promote gives a free key to the waiting duplicate that outranks the others, or to the first one.
 func (lr *locRIB) promote(t *transaction, f wire.Family, key string) {
 	line := lr.table.Waiting(f, key)
 	if len(line) == 0 || lr.table.Owner(f, key) != nil {
@@ -123,8 +123,8 @@ func (lr *locRIB) promote(t *transaction, f wire.Family, key string) {
 	lr.emit(t, []string{next.NLRI}, nil, g)
 }
 
-// contest gives duplicates their keys whose endpoints, which have changed, own the route distinguisher now; and others those
-// of the least preferred routes that do not any more.
+// contest settles keys anew after endpoints have changed. Duplicates of an endpoint take their keys if the endpoint owns
+// the route distinguisher now. Least preferred routes of an endpoint lose theirs to others if it does not own it any more.
 func (lr *locRIB) contest(t *transaction, endpoints []string) {
 	for _, name := range endpoints {
 		site := lr.set.Site(name)
@@ -142,13 +142,13 @@ func (lr *locRIB) contest(t *transaction, endpoints []string) {
 	}
 }
 
-// group finds or makes the group for a peer's routes with these attributes with nothing else wrong with them.
+// group returns the group for a peer's routes with these attributes and no permit violation, and makes it if there is none.
 func (lr *locRIB) group(in *rib.In, f wire.Family, a *wire.Attributes) *rib.Group {
 	return lr.aside(in, f, a, "")
 }
 
-// aside finds or makes the group for a peer's routes with these attributes that are odd in one way; a new one is judged by
-// the rule set in force and addressed to its recipients.
+// aside returns the group for a peer's routes with these attributes and one permit violation. It makes a missing group,
+// judges it by the rule set in force and addresses it to its recipients.
 func (lr *locRIB) aside(in *rib.In, f wire.Family, a *wire.Attributes, odd rib.Reason) *rib.Group {
 	g, fresh := in.Group(f, a, false, odd)
 	if !fresh {
@@ -164,9 +164,10 @@ func (lr *locRIB) aside(in *rib.In, f wire.Family, a *wire.Attributes, odd rib.R
 	return g
 }
 
-// wanted are those of a peer's route targets with which it is sent a group's routes: none without a session that carries
-// the family, none if the routes' communities keep them from it, none that are long-lived stale if it does not know what
-// that is, none of a peer that had too many poisons for it, and none that it has not asked for if it constrains routes.
+// wanted returns those of the route targets with which a peer is sent a group's routes. It returns none if the peer has no
+// session that carries the family, if communities keep the routes from it, if they are long-lived stale and it does not
+// know what that means, or if the guard holds back all routes of the announcing peer. If the peer constrains routes, it
+// returns only those that the peer asked for.
 func (ss *sessions) wanted(peer string, g *rib.Group, targets string) string {
 	p := ss.peers[peer]
 	if p == nil || !p.Families[g.Family] || !g.Scope.Reaches(p.Queue.Kind.External) || ss.last(g) && !p.restart.LongLived || p.guard != nil && p.guard.bars(g.Peer) {
@@ -175,7 +176,7 @@ func (ss *sessions) wanted(peer string, g *rib.Group, targets string) string {
 	return p.narrow(targets)
 }
 
-// recipients are the peers with a session that get a group's routes, and with which route targets.
+// recipients returns the peers with a session that get a group's routes, and their route targets.
 func (ss *sessions) recipients(set *ruleset.Set, g *rib.Group) map[string]string {
 	audience := set.Audience(g.Endpoint)
 	for peer, targets := range audience {

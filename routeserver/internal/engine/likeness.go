@@ -9,12 +9,12 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// headOfUpdate is what is before the path attributes of an UPDATE without withdrawn routes: the header, and two lengths.
+// headOfUpdate is the length of an UPDATE without withdrawn routes before its path attributes: the header, and two lengths.
 const headOfUpdate = wire.HeaderLength + 4
 
-// likeliestLast sorts the suspects of a new search: those that are unlike everything that the peer has borne come last. It says
-// how many there are of them. Routes of a known kind hardly ever end a session; a daemon that has a defect has it with something
-// that it was not sent before. It only decides what is tried first: a suspect is cleared by being borne, and by nothing else.
+// likeliestLast sorts the suspects of a new search: those that are unlike everything that the peer has tolerated come last.
+// unlike is their number. Routes of a known kind hardly ever end a session: a daemon with a defect fails on a route of a
+// new kind. The order only decides what is tried first. A suspect is cleared only when the peer tolerates it.
 func (lr *locRIB) likeliestLast(p *Peer, suspects []digest) (sorted []digest, unlike int) {
 	if len(suspects) < 2 {
 		return suspects, 0
@@ -48,14 +48,14 @@ func (lr *locRIB) likeliestLast(p *Peer, suspects []digest) (sorted []digest, un
 	return append(sorted, last...), len(last)
 }
 
-// formKey is all that the form of a route follows from: its group has the attributes.
+// formKey determines the form of a route; the group has the attributes.
 type formKey struct {
 	group *rib.Group
 	head  string // of an EVPN NLRI: the type and the length
 }
 
-// likeness is the same for routes that differ in what they say and not in their form: in values of attributes that every daemon
-// reads, and in addresses. Attributes that are seldom there count with all their bytes. known are those found before.
+// likeness returns a text that is the same for routes of the same form. These differ only in addresses and in values of
+// attributes that every daemon reads. Rare attributes count with all their bytes. known holds the forms found before.
 func (ss *sessions) likeness(p *Peer, r recent, known map[formKey]string) string {
 	key := formKey{group: r.group}
 	if r.family == wire.EVPN && len(r.nlri) > 1 {
@@ -92,7 +92,8 @@ func (ss *sessions) form(p *Peer, r recent, head string) string {
 	return string(form)
 }
 
-// ordinary are types of attributes that every daemon reads: RFC 4271, communities of all sizes, reflection, and MP_REACH_NLRI.
+// ordinary reports whether every daemon reads attributes of this type: those of RFC 4271, communities of all sizes,
+// reflection, and MP_REACH_NLRI.
 func ordinary(kind byte) bool {
 	return kind <= 5 || 8 <= kind && kind <= 10 || kind == 14 || kind == 16 || kind == 32
 }

@@ -8,7 +8,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// judge is Judge, and quarantines routes that are odd, and the routes of a site that has more of them than it may have.
+// judge is Judge that also quarantines groups with a permit violation, and groups of a site that is over its limit.
 func (lr *locRIB) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib.Reason) {
 	site, reason = Judge(set, g.Peer, g.Family, g.Attributes)
 	switch {
@@ -21,7 +21,7 @@ func (lr *locRIB) judge(set *ruleset.Set, g *rib.Group) (site string, reason rib
 	return site, reason
 }
 
-// limits brings the table's limits in line with those of sites that have changed.
+// limits gives the table the limits of sites that have changed.
 func (lr *locRIB) limits(sites []string) {
 	for _, name := range sites {
 		if s := lr.set.Site(name); s != nil {
@@ -32,7 +32,7 @@ func (lr *locRIB) limits(sites []string) {
 	}
 }
 
-// most is what a site may have.
+// most returns the limit of a site.
 func most(s *ruleset.Site) rib.Load {
 	most := rib.Load{Routes: s.MaxRoutes}
 	if s.Grant != nil {
@@ -41,20 +41,20 @@ func most(s *ruleset.Site) rib.Load {
 	return most
 }
 
-// unlock ends what may have changed how many routes endpoints have.
+// unlock enforces limits and releases the lock, after anything that may have changed how many routes endpoints have.
 func (e *Engine) unlock() {
 	e.enforce(nil)
 	e.mu.Unlock()
 }
 
-// hold is how long an endpoint that was over its limit stays in quarantine, whatever it has.
+// hold keeps an endpoint that was over its limit in quarantine for a time, whatever it has.
 type hold struct {
 	timer *time.Timer
 	over  func()
 }
 
-// settleHold begins the hold of an endpoint that has come to be over its limit, and readmits it when it has eased and the hold
-// is over. So routes that come and go around the limit take those of the whole endpoint to and fro once in that time only.
+// settleHold begins the hold of an endpoint that came over its limit, and readmits the endpoint when it has eased and the
+// hold is over. So routes that come and go around the limit move the routes of the whole endpoint only once in that time.
 func (e *Engine) settleHold(name string) {
 	h := e.holds[name]
 	switch over := e.table.Over(name); {
@@ -78,7 +78,8 @@ func (e *Engine) settleHold(name string) {
 	}
 }
 
-// enforce quarantines all routes of endpoints that have come to have too many, and accepts them again when they have not.
+// enforce quarantines all routes of endpoints that came over their limits, and accepts them again when they are back
+// within.
 func (e *Engine) enforce(t *transaction) {
 	for _, name := range e.table.Crossed() {
 		site := e.set.Site(name)

@@ -9,7 +9,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// limited is a pool of a site with a limit of two routes, another of the same PE and one that gets their routes.
+// limited returns an engine with a pool of three sites, and the sessions of its two PEs. The first PE has a site with a
+// limit of two routes and another site; the second PE gets the routes of both.
 func limited(t *testing.T) (*Engine, *Peer, *Peer) {
 	e := trialEngine(t, t.TempDir())
 	e.ReceiptWait = time.Millisecond
@@ -26,7 +27,7 @@ func limited(t *testing.T) (*Engine, *Peer, *Peer) {
 	return e, up(d.Endpoints[0].Peer), up(d.Endpoints[2].Peer)
 }
 
-// says is an UPDATE with VPLS routes of a site, by number.
+// says sends an UPDATE with VPLS routes of a site, by number.
 func says(t *testing.T, e *Engine, p *Peer, site byte, announced, withdrawn string) {
 	t.Helper()
 	nlris := func(numbers string) (list []string) {
@@ -84,7 +85,8 @@ func TestAnEndpointWithTooManyRoutesHasNone(t *testing.T) {
 	}
 }
 
-// A change elsewhere judges what is in quarantine again, and a limited endpoint must not be seen for that long.
+// TestALimitedEndpointDoesNotBlink changes another endpoint, which judges the routes in quarantine again. Meanwhile nobody
+// must be sent routes of the limited endpoint.
 func TestALimitedEndpointDoesNotBlink(t *testing.T) {
 	e, p, other := limited(t)
 	says(t, e, p, 1, "abc", "")
@@ -107,14 +109,15 @@ func TestALimitedEndpointDoesNotBlink(t *testing.T) {
 	if receipt, err = e.Change(&ruleset.Change{Base: 2, Generation: 3, Ops: []ruleset.Operation{{Op: ruleset.SetEndpoint, Endpoint: &raised}}}); err != nil {
 		t.Fatal(err)
 	}
-	if receipt.Announced != 6 || // to the other PE, and to its own for the other site
+	if receipt.Announced != 6 || // to the other PE, and to its own PE for the other site
 		holds(e, other.Name, "e0") != 3 {
 		t.Errorf("with a higher limit: %+v", receipt)
 	}
 }
 
-// One route that comes and goes around the limit takes all routes of its endpoint away from everybody else once, not each
-// time; and they are back when the hold is over and the endpoint has few enough.
+// TestRoutesThatComeAndGoAroundTheLimitTakeTheOthersAlongOnce has one route come and go around the limit. That takes all
+// routes of its endpoint from the other PE once, not each time. They are back when the hold is over and the endpoint is
+// within its limit.
 func TestRoutesThatComeAndGoAroundTheLimitTakeTheOthersAlongOnce(t *testing.T) {
 	e, p, other := limited(t)
 	e.LimitHold = time.Minute
@@ -167,7 +170,8 @@ func TestRoutesThatComeAndGoAroundTheLimitTakeTheOthersAlongOnce(t *testing.T) {
 	}
 }
 
-// A limit of twenty is left behind at eighteen.
+// TestAnEndpointIsReadmittedAtNineTenthsOfItsLimit checks a limit of twenty: the endpoint is readmitted with eighteen
+// routes.
 func TestAnEndpointIsReadmittedAtNineTenthsOfItsLimit(t *testing.T) {
 	e, p, other := limited(t)
 	raised := e.Set().Site("e0").Endpoint

@@ -9,11 +9,11 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Long-lived graceful restart (RFC 9494): after the restart time, routes are kept for longer, but as the least preferred,
-// and only those peers get them that know what that means.
+// Long-lived graceful restart (RFC 9494): after the restart time, routes are kept for longer, but as the least preferred
+// ones. Only peers that know what this means get them.
 
-// LongStale is what our OPEN says about it: whether we know what it means, and for how long our routes of these families may
-// be kept.
+// LongStale returns what our OPEN says about long-lived graceful restart: whether we support it, and how long our routes of
+// these families may be kept.
 func (e *Engine) LongStale(families [wire.Families]bool) (offered bool, times [wire.Families]time.Duration) {
 	for f := range wire.Families {
 		if families[f] && f != wire.RTC {
@@ -23,10 +23,10 @@ func (e *Engine) LongStale(families [wire.Families]bool) (offered bool, times [w
 	return e.prolongs(), times
 }
 
-// prolongs says whether it is switched on for any family. If it is not, LLGR_STALE is a community as any other.
+// prolongs reports whether this restart is switched on for any family. If not, LLGR_STALE is a community like any other.
 func (fo *inForce) prolongs() bool { return fo.LongLived != [wire.Families]time.Duration{} }
 
-// term is how long routes of a peer that announced this may be kept after the restart time.
+// term returns how long routes of a peer with this restart capability may be kept after the restart time.
 func (fo *inForce) term(r wire.Restart, f wire.Family) time.Duration {
 	if !r.LongLived || fo.StaleTime == 0 {
 		return 0
@@ -34,8 +34,8 @@ func (fo *inForce) term(r wire.Restart, f wire.Family) time.Duration {
 	return min(r.LongStale[f], fo.LongLived[f])
 }
 
-// prolong makes the stale routes of a family of a lost peer long-lived, or goes on with that: a time that has begun to run
-// is not begun again before the peer is through with announcing.
+// prolong makes the stale routes of a family of a lost peer long-lived stale, or keeps them so. A time that is running does
+// not begin again before the peer's End-of-RIB.
 func (e *Engine) prolong(peer string, l *lost, f wire.Family) {
 	k := l.kept[f]
 	if k.term == 0 {
@@ -55,7 +55,7 @@ func (e *Engine) prolong(peer string, l *lost, f wire.Family) {
 	e.Events.AddOften("long-lived-stale", peer, "begins "+f.String(), text)
 }
 
-// markStale gives routes the community LLGR_STALE, which makes them another group's; those with NO_LLGR go.
+// markStale adds the community LLGR_STALE to routes, which moves them to another group. It withdraws those with NO_LLGR.
 func (lr *locRIB) markStale(peer string, f wire.Family, k *kept) {
 	in := lr.table.In(peer)
 	m := mover{out: &lr.adjRIBOut}
@@ -90,8 +90,8 @@ func (lr *locRIB) markStale(peer string, f wire.Family, k *kept) {
 	m.flush()
 }
 
-// lapse ends the time of long-lived routes. If their peer is back but not through, what it has announced again stays only
-// as long as this session does.
+// lapse ends the time of long-lived stale routes. If their peer is back but has not sent its End-of-RIB, the routes that it
+// has announced again stay only as long as this session.
 func (e *Engine) lapse(peer string, f wire.Family, k *kept) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -106,12 +106,12 @@ func (e *Engine) lapse(peer string, f wire.Family, k *kept) {
 	}
 }
 
-// last says whether a group's routes are the least preferred.
+// last reports whether a group's routes are the least preferred.
 func (fo *inForce) last(g *rib.Group) bool { return g.LongLived && fo.prolongs() }
 
-// outranks says whether a route of one group takes its key from a route of another: it does if its endpoint owns the
-// route distinguisher and the other's does not, which decides who may have the key at all; else if the other one is the
-// least preferred and it is not.
+// outranks reports whether a route of group g takes its key from another route. It does if its endpoint owns the route
+// distinguisher and the other's endpoint does not: this decides first. Otherwise it does if only the other route is the
+// least preferred.
 func (lr *locRIB) outranks(f wire.Family, r *rib.Route, g *rib.Group, endpoint string, other *rib.Route) bool {
 	rival, _ := lr.candidate(other.Group)
 	if ours, theirs := lr.ownsRD(f, r, endpoint), lr.ownsRD(f, other, rival); ours != theirs {
@@ -120,7 +120,7 @@ func (lr *locRIB) outranks(f wire.Family, r *rib.Route, g *rib.Group, endpoint s
 	return lr.last(other.Group) && !lr.last(g)
 }
 
-// candidate is the endpoint whose a group's routes would be if they had their keys.
+// candidate returns the endpoint that a group's routes would belong to if they had their keys.
 func (lr *locRIB) candidate(g *rib.Group) (endpoint string, reason rib.Reason) {
 	if g.Endpoint != "" {
 		return g.Endpoint, ""
@@ -131,7 +131,7 @@ func (lr *locRIB) candidate(g *rib.Group) (endpoint string, reason rib.Reason) {
 	return endpoint, reason
 }
 
-// challenge lets a duplicate that waits take a key from a route that it outranks by now.
+// challenge lets a waiting duplicate take a key from a route that it outranks now.
 func (lr *locRIB) challenge(t *transaction, f wire.Family, key string) {
 	owner := lr.table.Owner(f, key)
 	if owner == nil {

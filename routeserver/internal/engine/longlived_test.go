@@ -18,7 +18,7 @@ const (
 	noLLGR    = 65535<<16 | 7
 )
 
-// longLived is the same time for all families.
+// longLived returns the same time for all families.
 func longLived(d time.Duration) (times [wire.Families]time.Duration) {
 	for f := range wire.RTC {
 		times[f] = d
@@ -38,7 +38,7 @@ func (w *world) anyCommunities() []uint32 {
 	return nil
 }
 
-// all are the communities that a route is announced with.
+// all returns the communities that a route is announced with.
 func (a along) all() []uint32 {
 	if a.home {
 		return append([]uint32{uint32(bgp.COMMUNITY_NO_EXPORT)}, a.communities...)
@@ -46,7 +46,7 @@ func (a along) all() []uint32 {
 	return a.communities
 }
 
-// marked is how communities show in an entry.
+// marked returns communities as an entry has them.
 func marked(communities []uint32) (text string) {
 	for _, c := range communities {
 		text += fmt.Sprintf(" %x", c)
@@ -56,9 +56,9 @@ func marked(communities []uint32) (text string) {
 
 func (a announcement) longLived() bool { return slices.Contains(a.communities, llgrStale) }
 
-// stay is what becomes of the routes of a PE that is lost. Those that were stale already are not kept once more, but where
-// one of the newer RFCs asks for it; and nothing of a family whose long time was over before the PE was through. It
-// says whether anything stays.
+// stay keeps or removes the routes of a PE that is lost, and reports whether any stay. It keeps routes that were stale
+// already only if one of the newer RFCs asks for it. It keeps none of a family whose long time was over before the PE's
+// End-of-RIB.
 func (w *world) stay(s *speaker) bool {
 	r := s.peer.restart
 	long := [wire.Families]bool{}
@@ -81,7 +81,7 @@ func (w *world) stay(s *speaker) bool {
 	return len(w.stale[s.name]) > 0
 }
 
-// mark makes the stale routes of a family long-lived; some are not to be.
+// mark makes the stale routes of a family long-lived, except those with NO_LLGR, which go.
 func (w *world) mark(name string, f wire.Family) {
 	for key := range w.stale[name] {
 		a := w.said[name][key]
@@ -96,7 +96,7 @@ func (w *world) mark(name string, f wire.Family) {
 	}
 }
 
-// expire is the end of the restart time.
+// expire ends the restart time.
 func (w *world) expire(name string) {
 	long := w.long[name]
 	for f := range wire.Families {
@@ -113,7 +113,7 @@ func (w *world) expire(name string) {
 	w.lost[name] = len(w.stale[name]) > 0
 }
 
-// lapse is the end of the long time of some families.
+// lapse ends the long time of some families.
 func (w *world) lapse(name string) string {
 	text := fmt.Sprintf("the time of %s is over for", name)
 	for f := range wire.Families {
@@ -134,7 +134,8 @@ func (w *world) lapse(name string) string {
 	return text
 }
 
-// TestALossSaysWhetherThePeerKnowsEverything: a peer that keeps our routes must not miss a withdrawal.
+// TestALossSaysWhetherThePeerKnowsEverything checks that a loss says so if messages were not written: a peer that keeps our
+// routes must not miss a withdrawal.
 func TestALossSaysWhetherThePeerKnowsEverything(t *testing.T) {
 	w := newWorld(t, 1)
 	defer w.close()

@@ -9,26 +9,26 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// membershipWait is how long a peer that constrains routes may take to say which ones it wants.
+// membershipWait is the default of Config.MembershipWait.
 const membershipWait = 5 * time.Second
 
-// membership is what a peer asked for by RT-Constrain (RFC 4684). It only ever takes away from what the rule set gives.
+// membership is what a peer asked for by RT-Constrain (RFC 4684). It only narrows what the rule set gives.
 type membership struct {
-	settled bool                // the peer has said all, or had time to
-	asked   map[string]string   // NLRI by key
-	exact   map[wire.RT]int     // whole route targets, and how many NLRIs ask for each
+	settled bool                // the peer has said everything, or had the time for it
+	asked   map[string]string   // NLRIs by key
+	exact   map[wire.RT]int     // how many NLRIs ask for each whole route target
 	wide    map[string]string   // NLRIs that ask for several route targets, by key
-	covered map[wire.RT]bool    // whether wide covers a route target, as far as that was asked
-	renewed map[string]struct{} // keys, since the peer's enhanced refresh began
+	covered map[wire.RT]bool    // cache: whether wide covers a route target
+	renewed map[string]struct{} // keys asked for since the peer's enhanced refresh began
 	timer   *time.Timer
-	owed    bool // End-of-RIB markers
+	owed    bool // the peer still has to get End-of-RIB markers
 }
 
 func newMembership() *membership {
 	return &membership{asked: map[string]string{}, exact: map[wire.RT]int{}, wide: map[string]string{}, covered: map[wire.RT]bool{}}
 }
 
-// narrow leaves those of a peer's route targets that it asked for; all, if it does not constrain routes.
+// narrow returns those of the route targets that a peer asked for, or all if it does not constrain routes.
 func (p *Peer) narrow(targets string) string {
 	m := p.membership
 	if m == nil || targets == "" {
@@ -46,7 +46,7 @@ func (p *Peer) narrow(targets string) string {
 	return wanted.String()
 }
 
-// wants says whether a route target was asked for. The answer is kept until something is asked for or not any more.
+// wants reports whether a peer asked for a route target. The answer is kept until the peer asks for more or for less.
 func (m *membership) wants(rt wire.RT) bool {
 	if m.exact[rt] > 0 {
 		return true
@@ -61,7 +61,8 @@ func (m *membership) wants(rt wire.RT) bool {
 	return answer
 }
 
-// choice says which of a peer's endpoints it wants routes for. All else that it asks for makes no difference.
+// choice returns the route targets of a peer's own endpoints that it asked for. Everything else that it asks for makes no
+// difference.
 func (fo *inForce) choice(p *Peer) string {
 	var wanted strings.Builder
 	for _, site := range fo.set.SitesOf(p.Name) {
@@ -104,8 +105,8 @@ func (m *membership) remove(key string) {
 	}
 }
 
-// constrain begins RT-Constrain with a peer: it is asked for all routes, and gets none before it has said which ones it
-// wants, which its End-of-RIB or the time that passes says.
+// constrain begins RT-Constrain with a peer. We ask it for all routes. It gets none until it has said which ones it wants.
+// Its End-of-RIB, or a timeout, ends that wait.
 func (e *Engine) constrain(p *Peer) {
 	wait := e.MembershipWait
 	if wait == 0 {
@@ -122,7 +123,7 @@ func (e *Engine) constrain(p *Peer) {
 	})
 }
 
-// answered sends a peer the routes that it asked for and the End-of-RIB markers, once.
+// answered sends a peer, once, the routes that it asked for and the End-of-RIB markers.
 func (lr *locRIB) answered(p *Peer) {
 	m := p.membership
 	if m.settled {
@@ -136,7 +137,7 @@ func (lr *locRIB) answered(p *Peer) {
 	}
 }
 
-// asked takes in what a peer's UPDATE says about route targets.
+// asked handles the route targets in a peer's UPDATE.
 func (lr *locRIB) asked(p *Peer, u *wire.Update) error {
 	m := p.membership
 	usable := u.Malformed == "" && !u.Attributes.Loop
@@ -170,7 +171,7 @@ func (lr *locRIB) asked(p *Peer, u *wire.Update) error {
 	return nil
 }
 
-// refreshMembership begins and ends a peer's own refresh of what it asks for.
+// refreshMembership begins or ends a peer's own refresh of what it asks for.
 func (lr *locRIB) refreshMembership(p *Peer, kind uint8) {
 	m := p.membership
 	switch kind {

@@ -13,7 +13,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// fat is a PE that announces routes with many communities to others in its pool, who take what they are sent.
+// fat is a PE that announces routes with many communities to other PEs in its pool.
 type fat struct {
 	e          *Engine
 	from       *Peer
@@ -53,7 +53,7 @@ func newFat(tb testing.TB, recipients int) *fat {
 	return f
 }
 
-// message is an UPDATE with one route and so many bytes of communities.
+// message returns an UPDATE with one route and this many bytes of communities.
 func (f *fat) message(n, communities int) []byte {
 	reach := append([]byte{0, 25, 65, 4, 10, 0, 0, 1, 0}, "\x00\x11\x00\x00\xfd\xe8\x00\x00\x00\x01"...)
 	reach = binary.BigEndian.AppendUint16(reach, uint16(n))
@@ -66,7 +66,7 @@ func (f *fat) message(n, communities int) []byte {
 		rawbgp.Attribute(0xc0, 8, run), rawbgp.Attribute(0x80, 14, reach), rawbgp.Attribute(0xc0, 16, []byte("\x00\x02\xfd\xe8\x00\x00\x00\x01")))
 }
 
-// announce has the PE say it, as its session reads it, and the others take it.
+// announce passes a message of the PE to the engine, as its session does, and lets the others take their routes.
 func (f *fat) announce(tb testing.TB, message []byte) {
 	u, err := wire.ParseUpdate(message[wire.HeaderLength:], 65000)
 	if err != nil || u.Malformed != "" {
@@ -86,16 +86,16 @@ func (f *fat) announce(tb testing.TB, message []byte) {
 	}
 }
 
-// alive is the heap that is in use.
+// alive returns the size of the heap that is in use.
 func alive() int {
 	runtime.GC()
-	runtime.GC() // what finalizers held
+	runtime.GC() // frees what finalizers held
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
 
-// run is an UPDATE with many routes that share their attributes.
+// run returns an UPDATE with many routes that share their attributes.
 func (f *fat) run(med uint32, from, to int) []byte {
 	reach := []byte{0, 25, 65, 4, 10, 0, 0, 1, 0}
 	for n := from; n < to; n++ {
@@ -110,7 +110,7 @@ func (f *fat) nlri(n int) []byte {
 	return append(binary.BigEndian.AppendUint16(nlri, uint16(n)), 0, 1, 0, 8, 0x40, 1, 0)
 }
 
-// gone is an UPDATE that withdraws them.
+// gone returns an UPDATE that withdraws them.
 func (f *fat) gone(from, to int) []byte {
 	unreach := []byte{0, 25, 65}
 	for n := from; n < to; n++ {
@@ -119,7 +119,7 @@ func (f *fat) gone(from, to int) []byte {
 	return rawbgp.Update(rawbgp.Attribute(0x80, 15, unreach))
 }
 
-// TestTheBudgetIsTrue: whatever a PE's routes are like, they take no more memory than is counted.
+// TestTheBudgetIsTrue checks that a PE's routes take no more memory than is counted, whatever they are like.
 func TestTheBudgetIsTrue(t *testing.T) {
 	const many = 10_000
 	for name, say := range map[string]func(f *fat){
@@ -171,7 +171,7 @@ func TestTheBudgetIsTrue(t *testing.T) {
 		f := newFat(t, 4)
 		before := alive()
 		say(f)
-		f.e.history = newHistory() // which is of all peers, and bounded
+		f.e.history = newHistory() // it is shared by all peers, and bounded
 		in := f.e.table.In(f.from.Name)
 		took, counted := alive()-before, in.Bytes()
 		t.Logf("%s: %d routes take %d bytes, %d are counted", name, in.Len(), took, counted)
@@ -182,7 +182,7 @@ func TestTheBudgetIsTrue(t *testing.T) {
 	}
 }
 
-// A PE whose routes take more than it may loses its session, after a warning.
+// TestAPEHasItsBytes checks that a PE whose routes take too much memory loses its session, after a warning.
 func TestAPEHasItsBytes(t *testing.T) {
 	f := newFat(t, 1)
 	f.e.MaxBytes = 1 << 20
@@ -213,8 +213,8 @@ func TestAPEHasItsBytes(t *testing.T) {
 	}
 }
 
-// TestMemoryFollowsTheWire: what a PE's fat routes take is what it has sent, however many others have them, and also after
-// those have asked for them again.
+// TestMemoryFollowsTheWire checks that a PE's fat routes take as much memory as it has sent, however many others have them.
+// The same holds after the others have asked for them again.
 func TestMemoryFollowsTheWire(t *testing.T) {
 	for _, recipients := range []int{0, 1, 8} {
 		f := newFat(t, recipients)

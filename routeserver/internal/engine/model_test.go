@@ -9,28 +9,28 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// The second model: who may see what, computed from the pools and announcements alone, with no thought of speed and no
-// code of the engine.
+// The second model computes who may see what from the pools and announcements alone. It does not consider speed, and uses
+// no code of the engine.
 
-// announcement is what a PE said last about a route.
+// announcement is what a PE last announced about a route.
 type announcement struct {
 	offer
 	rts []string
 	along
-	external bool   // its PE is
-	as       string // what else recipients see of it
+	external bool   // its PE is an external one
+	as       string // the rest of what recipients see of it
 }
 
-// candidate is an announcement that may go to a pool, and the endpoint whose it is.
+// candidate is an announcement that may go to a pool, and the endpoint that it belongs to.
 type candidate struct {
 	announcement
 	announcer string
 	endpoint  ruleset.Endpoint
 }
 
-// candidates are, by route, those among which the winner is: the one whose endpoint owns the route distinguisher, else
-// any (the first that came, which this model does not know), but a long-lived stale one only if all are. An endpoint with
-// more routes than it may have has none.
+// candidates returns, by route, the announcements that include the winner. The winner is the one whose endpoint owns the
+// route distinguisher, otherwise any (the first that came; this model does not know which). Long-lived stale ones remain
+// only if all are. An endpoint that is over its limit has none.
 func (w *world) candidates() map[string][]candidate {
 	all := map[string][]candidate{}
 	for announcer, routes := range w.said {
@@ -62,7 +62,7 @@ func (w *world) candidates() map[string][]candidate {
 	return all
 }
 
-// delivery is with which route targets a PE gets a candidate's route; empty: it does not.
+// delivery returns the route targets with which a PE gets a candidate's route; empty: it does not get it.
 func (w *world) delivery(peer string, c candidate) string {
 	s := w.speakers[peer]
 	if w.barred(peer, c.announcer) || c.home && s.external() || c.longLived() && !s.peer.restart.LongLived {
@@ -93,8 +93,8 @@ type entry struct {
 	family             wire.Family
 }
 
-// expected is what every PE has to have, by NLRI. seen is what the engine says that it sent: it decides between candidates,
-// and only if one of them makes it right for all PEs at once.
+// expected returns the routes that every PE must have, by NLRI. seen is what the engine says that it sent. It decides
+// between candidates, but only if one candidate fits for all PEs at once.
 func (w *world) expected(seen map[string]map[string]entry) map[string]map[string]entry {
 	want := map[string]map[string]entry{}
 	for peer := range w.speakers {

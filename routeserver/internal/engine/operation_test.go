@@ -8,7 +8,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// Operations on the second model's rule set: any that make sense, and what becomes of it, done plainly.
+// Random valid operations on the second model's rule set, and a simple implementation of them.
 
 func (w *world) anyJoinOrLeave(d *ruleset.Document) (op ruleset.Operation, ok bool) {
 	if len(d.Vcps) == 0 || len(d.Endpoints) == 0 {
@@ -36,7 +36,7 @@ func (w *world) anyEndpoint(d *ruleset.Document) ruleset.Operation {
 	return ruleset.Operation{Op: ruleset.SetEndpoint, Endpoint: &e}
 }
 
-// site is endpoint i at any PE, with any route target and, mostly its own, RD that no other endpoint has.
+// site returns endpoint i at any PE, with any route target and an RD that no other endpoint has, often one in use.
 func (w *world) site(d *ruleset.Document, i int) ruleset.Endpoint {
 	free := func(text string, of func(ruleset.Endpoint) string) bool {
 		return !slices.ContainsFunc(d.Endpoints, func(e ruleset.Endpoint) bool { return e.Name != siteName(i) && of(e) == text })
@@ -74,7 +74,7 @@ func peerAt(i, net int) ruleset.Peer {
 	return ruleset.Peer{Name: peerName(i), Address: fmt.Sprintf("10.0.%d.%d", net, i+1), ASN: asOf(i, net)}
 }
 
-// random is a rule set with other endpoints and pools.
+// random returns a rule set with other endpoints and pools.
 func (w *world) random() *ruleset.Document {
 	next := &ruleset.Document{Generation: w.document.Generation + 1, Peers: slices.Clone(w.document.Peers)}
 	for i := range worldSites {
@@ -99,7 +99,7 @@ func (w *world) someEndpoints(d *ruleset.Document) []string {
 	return members
 }
 
-// applied is a document after an operation, done plainly.
+// applied returns a document after an operation.
 func applied(d *ruleset.Document, op ruleset.Operation) *ruleset.Document {
 	next := clone(d)
 	switch op.Op {

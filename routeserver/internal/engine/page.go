@@ -9,8 +9,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Place is where a route is in the order of all tables: by announcing peer, family and key, then by recipient or pool. It
-// stays the same whatever becomes of the route, and of others.
+// Place is the position of a route in the order of all tables: by announcing peer, family and key, then by recipient or
+// pool. It stays the same whatever happens to the route, and to others.
 type Place struct {
 	Peer   string
 	Family wire.Family
@@ -18,12 +18,13 @@ type Place struct {
 	Other  string // recipient or pool; empty in the other tables
 }
 
-// Place is where the route is.
+// Place returns the position of the route.
 func (v *View) Place() Place {
 	return Place{v.Peer, v.Family, short(v.Family.Key(v.NLRI)), cmp.Or(v.To, v.Pool)}
 }
 
-// short is a key as a place has it: a cursor is part of a URL, and a traffic filter may have 4 KB.
+// short returns a key as a place has it. Long keys are shortened: a cursor is part of a URL, and a traffic filter may have
+// 4 KB.
 func short(key string) string {
 	if len(key) <= 64 {
 		return key
@@ -44,11 +45,11 @@ type placed struct {
 	route *rib.Route
 }
 
-// Select lists routes in the order of their places. more says that there are others beyond the limit.
+// Select lists routes in the order of their places. more says that there are more routes than the limit.
 func (e *Engine) Select(f Filter) (views []View, more bool) { return e.Page(f, Place{}) }
 
-// Page is Select from the first route after a place on. The engine is held up for one walk through the table, and for
-// sorting what the page has.
+// Page is Select that begins after a place. It blocks the engine for one walk through the table, and for sorting the routes
+// of the page.
 func (e *Engine) Page(f Filter, after Place) (views []View, more bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -65,16 +66,16 @@ func (e *Engine) Page(f Filter, after Place) (views []View, more bool) {
 				return views[:f.Limit], true
 			}
 		}
-		if !rest { // of those found, none may be in the table
+		if !rest { // otherwise goes on: perhaps none of those found is in the table
 			return views, false
 		}
 		from = found[len(found)-1].place
-		from.Other = "\xff" // behind all that it has
+		from.Other = "\xff" // after all entries of this route
 	}
 }
 
-// first are the first routes of groups that are not before a place, in order: more than a page has. rest says that
-// there are others.
+// first returns the first routes of groups from a place on, in order, and more than a page has. rest says that there are
+// others.
 func (ss *sessions) first(f *Filter, groups []*rib.Group, from Place) (found []placed, rest bool) {
 	const enough = 4096
 	most := 0

@@ -6,7 +6,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Pages of any length have every route once and in order, also when routes come and go meanwhile.
+// TestPagesHaveEveryRouteOnce checks that pages of any length have every route once and in order, even when routes come and
+// go meanwhile.
 func TestPagesHaveEveryRouteOnce(t *testing.T) {
 	f := newFat(t, 3)
 	const routes = 500
@@ -28,7 +29,7 @@ func TestPagesHaveEveryRouteOnce(t *testing.T) {
 				last = v.Place()
 				seen[last] = true
 			}
-			// One that was in a page goes, and others change their attributes, and so their groups.
+			// A route that was in a page goes, and others change their attributes, and so their groups.
 			f.announce(t, f.gone(pages%20, pages%20+1))
 			f.announce(t, f.run(uint32(pages), pages%20, pages%20+1))
 		}

@@ -10,19 +10,19 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Up says that a peer's session is established, without graceful restart.
+// Up records that a peer's session is established, without graceful restart.
 func (e *Engine) Up(peer ruleset.Peer, id [4]byte, families [wire.Families]bool) *Peer {
 	return e.Resume(peer, id, families, wire.Restart{})
 }
 
-// Resume is Up with what the peer said about restarts.
+// Resume is Up with the peer's restart capability.
 func (e *Engine) Resume(peer ruleset.Peer, id [4]byte, families [wire.Families]bool, restart wire.Restart) *Peer {
 	return e.Establish(peer, &wire.Open{ID: id, FourOctet: true, Families: families, Restart: restart}, Opening{})
 }
 
-// Establish says that a peer's session is established, and what the peer's OPEN said; of the families in it, those that were
-// agreed upon. The peer's queue gets all routes that it is to have, and the End-of-RIB marker of each family, unless that
-// is put off since we have restarted. Nil: the rule set has no such peer any more.
+// Establish records that a peer's session is established, with the peer's OPEN; the families in it are those agreed upon.
+// The peer's queue gets all routes that the peer is to have, and the End-of-RIB marker of each family, unless our own
+// restart puts that off. It returns nil if the rule set no longer has this peer.
 func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) *Peer {
 	e.mu.Lock()
 	defer e.unlock()
@@ -56,12 +56,12 @@ func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) 
 	return p
 }
 
-// Neighbour is how a peer's UPDATEs are read.
+// Neighbour returns how a peer's UPDATEs are read.
 func (e *Engine) Neighbour(peer ruleset.Peer, open *wire.Open) wire.Neighbour {
 	return wire.Neighbour{ASN: peer.ASN, Own: e.ASN, TwoOctet: !open.FourOctet}
 }
 
-// readdressAll brings what a peer was sent in line with what it is to have.
+// readdressAll makes what a peer was sent match what it is to have.
 func (lr *locRIB) readdressAll(p *Peer) {
 	for endpoint := range lr.sources(p.Name) {
 		targets := lr.set.TargetsAt(endpoint, p.Name)
@@ -71,7 +71,7 @@ func (lr *locRIB) readdressAll(p *Peer) {
 	}
 }
 
-// sources are the endpoints whose routes a peer may get.
+// sources returns the endpoints whose routes a peer may get.
 func (fo *inForce) sources(peer string) map[string]bool {
 	sources := map[string]bool{}
 	for _, site := range fo.set.SitesOf(peer) {
@@ -82,7 +82,7 @@ func (fo *inForce) sources(peer string) map[string]bool {
 	return sources
 }
 
-// Down says that a peer's session is over: its routes are withdrawn from everybody, and nothing is sent to it.
+// Down ends a peer's session: its routes are withdrawn from all others, and nothing more is sent to it.
 func (e *Engine) Down(p *Peer, why string) { e.down(p, why, false) }
 
 // down ends a session, gracefully or not.
@@ -106,7 +106,7 @@ func (e *Engine) down(p *Peer, why string, graceful bool) (complete bool) {
 	p.tally.Ended++
 	e.feed(Entry{Kind: SessionDown, Peer: p, Ending: &p.Ending})
 	e.deferral.part(p)
-	kept := e.keep(p, graceful) // first: the others wait for the withdrawals
+	kept := e.keep(p, graceful) // first, since other peers wait for the withdrawals
 	e.accuse(p, why)
 	for endpoint := range e.sources(p.Name) {
 		for g := range e.table.Endpoint(endpoint) {

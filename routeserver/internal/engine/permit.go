@@ -8,7 +8,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Misled is why the attributes of a site's routes are not what its permits allow; empty if they are, or there are none.
+// Misled returns why the attributes of a site's routes violate its announce permits; empty if they do not, or there are
+// none.
 func Misled(site *ruleset.Site, f wire.Family, a *wire.Attributes) (reason rib.Reason) {
 	grant := site.Grant
 	switch {
@@ -25,8 +26,8 @@ func Misled(site *ruleset.Site, f wire.Family, a *wire.Attributes) (reason rib.R
 	return reason
 }
 
-// Permit is why a route of a site is not what the site's permits allow; empty if it is, or there are none. Addresses that
-// mean something on their link alone are anybody's.
+// Permit returns why a route violates its site's announce permits; empty if it does not, or there are none. Link-local
+// addresses are free for all.
 func Permit(set *ruleset.Set, site *ruleset.Site, f wire.Family, nlri string) rib.Reason {
 	grant := site.Grant
 	if grant == nil {
@@ -75,12 +76,12 @@ func block(grant *ruleset.Grant, c *wire.Content) rib.Reason {
 	return ""
 }
 
-// machine judges a MAC, and the address that goes with it.
+// machine judges a MAC and the address that goes with it.
 func machine(set *ruleset.Set, site *ruleset.Site, c *wire.Content) rib.Reason {
 	grant := site.Grant
 	switch {
 	case c.MAC[0]&1 != 0 || c.MAC == "\x00\x00\x00\x00\x00\x00":
-		return rib.ForeignMAC // a group's, or none
+		return rib.ForeignMAC // a multicast MAC, or none
 	case !grant.Owns(c.MAC) && set.Guarded(site.Name, c.MAC):
 		return rib.ForeignMAC
 	case c.Address.IsValid() && !c.Address.IsLinkLocalUnicast() && !grant.Houses(c.Address):

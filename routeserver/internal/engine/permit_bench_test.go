@@ -10,8 +10,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// BenchmarkAnnouncement is a PE that announces a thousand MACs in an UPDATE, and withdraws them: with permits and without.
-// cpu-ns/route is the processor time of a route's coming and going.
+// BenchmarkAnnouncement has a PE announce a thousand MACs in an UPDATE and withdraw them, with permits and without.
+// cpu-ns/route is the processor time for one route to come and go.
 func BenchmarkAnnouncement(b *testing.B) {
 	const routes = 1000
 	for _, guarded := range []bool{false, true} {
@@ -64,7 +64,7 @@ func BenchmarkAnnouncement(b *testing.B) {
 	}
 }
 
-// worked is the processor time of this process so far: others on the machine do not count.
+// worked returns the processor time of this process so far: other processes on the machine do not count.
 func worked(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -73,7 +73,7 @@ func worked(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// BenchmarkPermit is the judgement alone.
+// BenchmarkPermit measures Permit alone.
 func BenchmarkPermit(b *testing.B) {
 	set := permitted(b)
 	site := set.Site("l2vpn-evpn")

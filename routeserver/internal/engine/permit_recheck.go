@@ -8,11 +8,11 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Routes with the same attributes are judged together; what each of them says is judged when it comes, and again here
-// when a change of the rule set may have made a difference to that.
+// Routes with the same attributes are judged together. The content of each route is judged when it comes, and again here
+// when a change of the rule set may make a difference.
 
-// sifted are the sites whose routes may be odd by one of two rule sets only: those with other permits, and those that have
-// come to share a pool, or do not any more, with one that has MACs of its own.
+// sifted returns the sites whose routes may violate permits under only one of two rule sets. These are sites with other
+// permits, and sites that begin or cease to share a pool with one that has MACs of its own.
 func sifted(old, now *ruleset.Set, delta *ruleset.Delta) []string {
 	sites := slices.Clone(delta.Sites)
 	if old.Guards() || now.Guards() {
@@ -27,13 +27,14 @@ func sifted(old, now *ruleset.Set, delta *ruleset.Delta) []string {
 	return slices.Compact(sites)
 }
 
-// expel takes routes that are odd by the next rule set from where they are, before that is in force: so nobody is ever
-// sent one. Those that were sent are withdrawn.
+// expel moves routes that violate the next rule set's permits to quarantine before that set is in force, so that nobody is
+// ever sent one. It withdraws those that were sent.
 func (lr *locRIB) expel(t *transaction, next *ruleset.Set, delta *ruleset.Delta) {
 	lr.recheck(t, next, sifted(lr.set, next, delta), func(odd rib.Reason) bool { return odd != "" })
 }
 
-// readmit accepts routes that are not odd any more by the rule set in force, when others have been addressed by it.
+// readmit accepts routes that no longer violate permits under the rule set in force. It comes after the other routes were
+// addressed by that.
 func (lr *locRIB) readmit(t *transaction, was *ruleset.Set, delta *ruleset.Delta) {
 	lr.recheck(t, lr.set, sifted(was, lr.set, delta), func(odd rib.Reason) bool { return odd == "" })
 }
@@ -61,12 +62,12 @@ func (lr *locRIB) recheck(t *transaction, set *ruleset.Set, sites []string, now 
 				}
 				to := lr.aside(in, g.Family, g.Attributes, odd)
 				lr.place(&m, in, key, r, g, to)
-				lr.table.Tidy(in, to) // if it is a duplicate there
+				lr.table.Tidy(in, to) // if place put the route into the group of duplicates instead
 			}
 		}
 		m.flush()
 	}
 }
 
-// bears says whether a group's routes have a route target.
+// bears reports whether a group's routes have a route target.
 func bears(g *rib.Group, rt wire.RT) bool { return slices.Contains(wire.RTs(g.Attributes.RTs), rt) }

@@ -16,7 +16,8 @@ const (
 	othersMachineMAC, movingMAC           = "02:00:00:00:00:08", "02:00:00:00:00:09"
 )
 
-// permitted is a rule set with a site of every family, which share a pool with "other", and one more that is in no pool.
+// permitted returns a rule set with a site of every main family. A further one, "other", shares a pool with the EVPN site,
+// and one is in no pool.
 func permitted(t testing.TB) *ruleset.Set {
 	t.Helper()
 	permits := ruleset.Permits{
@@ -179,7 +180,7 @@ func TestWhereASiteMaySendTrafficTo(t *testing.T) {
 	}
 }
 
-// TestPermitsCostNoMemory: a route that comes is judged without an allocation.
+// TestPermitsCostNoMemory checks that a new route is judged without an allocation.
 func TestPermitsCostNoMemory(t *testing.T) {
 	set := permitted(t)
 	site := set.Site("l2vpn-evpn")

@@ -10,9 +10,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Permits of the second model, and what it makes of them.
+// Permits in the second model, and their effect.
 
-// anyPermits are permits for an endpoint of a PE: mostly for what its PE announces, sometimes for less.
+// anyPermits returns permits for an endpoint of a PE. Mostly they allow what the PE announces, sometimes less.
 func (w *world) anyPermits(peer string) (p ruleset.Permits) {
 	if w.r.IntN(2) == 0 {
 		return p
@@ -46,7 +46,7 @@ func (w *world) anyPermits(peer string) (p ruleset.Permits) {
 
 func hopOf(peer string) string { return "192.0.2." + peer[2:] }
 
-// bears says whether a route is an endpoint's by its route target and by what its attributes say.
+// bears reports whether a route belongs to an endpoint by its route target and its attributes.
 func (w *world) bears(a announcement, announcer string, e ruleset.Endpoint) bool {
 	if len(a.rts) != 1 || a.stray || e.RT != a.rts[0] || e.Peer != announcer {
 		return false
@@ -61,7 +61,7 @@ func (w *world) bears(a announcement, announcer string, e ruleset.Endpoint) bool
 	}
 }
 
-// permitted says whether a route is what an endpoint's permits allow.
+// permitted reports whether an endpoint's permits allow a route.
 func (w *world) permitted(e ruleset.Endpoint, o offer) bool {
 	p := e.Permits
 	if p == (ruleset.Permits{}) {
@@ -89,7 +89,7 @@ func (w *world) permitted(e ruleset.Endpoint, o offer) bool {
 	return true
 }
 
-// has is what an endpoint has by its route target.
+// has returns how many routes and MACs an endpoint has by its route target.
 func (w *world) has(e ruleset.Endpoint) (routes, macs int) {
 	seen := map[int]bool{}
 	for _, a := range w.said[e.Peer] {

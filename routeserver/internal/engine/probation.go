@@ -7,7 +7,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// guarded begins the guard's part of a new session.
+// guarded prepares a peer's guard for a new session.
 func (ss *sessions) guarded(p *Peer) {
 	g := ss.guards[p.Name]
 	if g == nil {
@@ -23,8 +23,8 @@ func (ss *sessions) guarded(p *Peer) {
 	p.guard, g.absent = g, map[routeName]absence{}
 }
 
-// observe waits until a peer has been written everything that it is to have by now, and for as long after that as it may
-// take to end its session; then the search goes on.
+// observe waits until everything that a peer is to have now has been written to it, and then for the time that the peer may
+// take to end its session. After that the search goes on.
 func (e *Engine) observe(p *Peer) {
 	settle := p.guard.settle
 	p.Queue.OnWritten(func(ok bool) {
@@ -34,7 +34,7 @@ func (e *Engine) observe(p *Peer) {
 	})
 }
 
-// settled takes in that a peer bears all that it was sent.
+// settled records that a peer tolerates everything that it was sent.
 func (e *Engine) settled(p *Peer) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -43,7 +43,7 @@ func (e *Engine) settled(p *Peer) {
 		return
 	}
 	if m := p.membership; m != nil && !m.settled || p.Opening.Unread != nil && p.Opening.Unread() > 0 {
-		e.observe(p) // it has not taken them yet
+		e.observe(p) // the peer has not taken everything yet
 		return
 	}
 	g.search.Survived()

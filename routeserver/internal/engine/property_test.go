@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// The isolation invariant. Worlds of some PEs, endpoints and pools take random steps; after each of them the engine's
-// Adj-RIB-Out, and what the PEs make of the bytes that they were sent, are held against a second model (model_test.go).
+// Flags of the test of the isolation invariant. Worlds of some PEs, endpoints and pools take random steps. After each step
+// the test compares the engine's Adj-RIB-Out, and what the PEs make of the bytes that they were sent, with a second model
+// (model_test.go).
 //
-// A step depends on the seed and its number alone, and is left out where it makes no sense. So a failing run can be cut
-// down: steps are taken out as long as it goes on failing.
+// A step depends only on the seed and its number, and is left out where it makes no sense. So a failing run can be
+// shortened: steps are left out as long as the run still fails.
 var (
 	firstSeed  = flag.Uint64("seed", 1, "`seed` of the first world; the others follow")
 	worlds     = flag.Int("worlds", 40, "`number` of worlds")
@@ -24,10 +25,10 @@ var (
 	shrinkTime = flag.Duration("shrink", 30*time.Second, "`time` for cutting a failing run down")
 )
 
-// trouble is how a world fails.
+// trouble is the failure of a world.
 type trouble string
 
-// strict makes a world's failures panics, so that a world can be tried again.
+// strict turns a world's failures into panics, so that a world can be tried again.
 type strict struct{ testing.TB }
 
 func (strict) Fatal(args ...any)                 { panic(trouble(fmt.Sprint(args...))) }
@@ -35,7 +36,7 @@ func (strict) Fatalf(format string, args ...any) { panic(trouble(fmt.Sprintf(for
 func (strict) Errorf(format string, args ...any) { panic(trouble(fmt.Sprintf(format, args...))) }
 func (strict) Helper()                           {}
 
-// play takes a world's steps. It gives what went wrong, if anything did, and what was done until then.
+// play takes a world's steps. It returns what went wrong, if anything did, and the steps done until then.
 func play(t testing.TB, seed uint64, steps []int) (wrong string, done []string) {
 	var w *world
 	defer func() {
@@ -62,8 +63,8 @@ func play(t testing.TB, seed uint64, steps []int) (wrong string, done []string) 
 	return "", done
 }
 
-// shrink leaves out steps, half of them at a time, then a quarter, and so on, as long as the run fails without them. Map
-// orders are not part of the seed, so each part gets a few chances to fail.
+// shrink leaves out half of the steps at a time, then a quarter, and so on, as long as the run fails without them. Map
+// orders do not depend on the seed, so each part gets a few chances to fail.
 func shrink(t testing.TB, seed uint64, steps []int) (wrong string, done []string) {
 	fails := func(steps []int) bool {
 		for range 3 {

@@ -9,18 +9,18 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// PeerReceipt is what one peer was sent; WrittenMicros is the time from the start of the transaction until the last of it
-// was handed to the kernel's socket, nil if that had not happened when the reply left.
+// PeerReceipt is what one peer was sent. WrittenMicros is the time from the start of the transaction until the last message
+// was handed to the kernel's socket; nil if that had not happened when the reply left.
 type PeerReceipt struct {
 	Peer          string `json:"peer"`
 	Announced     int    `json:"announced"`
 	Withdrawn     int    `json:"withdrawn"`
-	Held          int    `json:"held,omitempty"`     // routes that it does not bear, and was not sent
-	Withheld      int    `json:"withheld,omitempty"` // announcements that do not fit into a message that the peer takes
+	Held          int    `json:"held,omitempty"`     // routes that the poison-route guard held back
+	Withheld      int    `json:"withheld,omitempty"` // announcements that do not fit into a message that the peer accepts
 	WrittenMicros *int64 `json:"written_us"`
 }
 
-// Receipt is the reply to a change or a replacement. Peers lists those that were sent something.
+// Receipt is the reply to a change or a replacement. Peers lists the peers that the transaction concerned.
 type Receipt struct {
 	RouteServer string        `json:"route_server"`
 	Generation  uint64        `json:"generation"`
@@ -42,7 +42,7 @@ func (r *Receipt) total(start time.Time) {
 	r.Micros = now().Sub(start).Microseconds()
 }
 
-// lines lists what each peer was sent, sorted by name.
+// lines returns what each peer was sent, sorted by name.
 func (t *transaction) lines() []PeerReceipt {
 	names := maps.Clone(t.announced)
 	maps.Copy(names, t.withdrawn)
@@ -57,8 +57,8 @@ func (t *transaction) lines() []PeerReceipt {
 	return lines
 }
 
-// watch asks the queues of all peers concerned to tell when they are written. The function it gives waits for that, and
-// is to be called without the lock.
+// watch asks the queues of all peers concerned to report when they are written. The returned function waits for that; the
+// caller calls it without the lock.
 func (ss *sessions) watch(t *transaction, start time.Time) func() []PeerReceipt {
 	type written struct {
 		line  int
@@ -95,8 +95,8 @@ func (ss *sessions) watch(t *transaction, start time.Time) func() []PeerReceipt 
 	}
 }
 
-// rehearse says what a rule set would send, and changes nothing. It does not foresee what becomes of duplicates,
-// nor of single routes that other permits make odd.
+// rehearse returns what a rule set would send, and changes nothing. It does not predict the effect on duplicates, or on
+// single routes that violate other permits.
 func (lr *locRIB) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 	delta := ruleset.Compare(lr.set, next)
 	steps := lr.plan(next, delta)
@@ -131,13 +131,13 @@ func (lr *locRIB) rehearse(next *ruleset.Set, start time.Time) *Receipt {
 	return r
 }
 
-// stays says whether a group keeps its endpoint, so that only its recipients change.
+// stays reports whether a group keeps its endpoint, so that only its recipients change.
 func (lr *locRIB) stays(next *ruleset.Set, endpoint string, g *rib.Group) bool {
 	site, reason := lr.judge(next, g)
 	return reason == "" && site == endpoint
 }
 
-// rehearseFor counts what a peer would be sent of a group with other route targets, as retarget does it.
+// rehearseFor counts what retarget would send a peer of a group with other route targets.
 func (ss *sessions) rehearseFor(t *transaction, g *rib.Group, peer, targets string) {
 	was, _ := g.SentTo(peer)
 	if was.Targets == targets {
@@ -154,7 +154,7 @@ func (ss *sessions) rehearseFor(t *transaction, g *rib.Group, peer, targets stri
 	}
 }
 
-// count adds what there is of something.
+// count adds to a peer's count, unless there is nothing to add.
 func count(to map[string]int, peer string, n int) {
 	if n > 0 {
 		to[peer] += n

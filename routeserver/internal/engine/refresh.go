@@ -8,16 +8,16 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// refreshing is the answer to a peer's ROUTE-REFRESH of one family. However many requests come while an answer waits in
-// the peer's queue, one more answer follows it: the queue of a peer that asks and takes nothing holds one.
+// refreshing is the answer to a peer's ROUTE-REFRESH of one family. However many requests come while an answer waits in the
+// peer's queue, only one more answer follows it. So the queue of a peer that asks and takes nothing holds one answer.
 type refreshing struct {
 	waits    bool // an answer is in the queue
 	again    bool // the peer asked again meanwhile
 	enhanced bool // with RFC 7313's markers
 }
 
-// Refresh answers a ROUTE-REFRESH (RFC 2918), or begins and ends the peer's own refresh (RFC 7313). enhanced says that
-// it was negotiated.
+// Refresh answers a ROUTE-REFRESH (RFC 2918), or begins or ends the peer's own refresh (RFC 7313). enhanced says that
+// enhanced route refresh was negotiated.
 func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -38,7 +38,7 @@ func (e *Engine) Refresh(p *Peer, f wire.Family, kind uint8, enhanced bool) {
 	}
 }
 
-// dropStale takes out the routes of a family that a peer has not announced again since it began its refresh.
+// dropStale removes the routes of a family that a peer has not announced again since it began its refresh.
 func (lr *locRIB) dropStale(p *Peer, f wire.Family) {
 	renewed := p.renewed[f]
 	if renewed == nil {
@@ -55,7 +55,7 @@ func (lr *locRIB) dropStale(p *Peer, f wire.Family) {
 	m.flush()
 }
 
-// answer sends a peer everything of a family that it was sent before: now, or when the answer is written that waits for it.
+// answer sends a peer all routes of a family again: now, or after the answer that is in its queue.
 func (e *Engine) answer(p *Peer, f wire.Family) {
 	r := &p.refreshing[f]
 	if r.waits {
@@ -75,13 +75,13 @@ func (e *Engine) answer(p *Peer, f wire.Family) {
 		p.Queue.Message(wire.Refresh(f, wire.RefreshEnd))
 	}
 	r.waits = p.Queue.AfterWritten(func(ok bool) {
-		if ok { // else the session is over
+		if ok { // otherwise the session is over
 			e.refreshed(p, f)
 		}
 	})
 }
 
-// refreshed begins the next answer if it was asked for while this one waited.
+// refreshed begins the next answer if the peer asked for it while this one waited.
 func (e *Engine) refreshed(p *Peer, f wire.Family) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -92,7 +92,7 @@ func (e *Engine) refreshed(p *Peer, f wire.Family) {
 	}
 }
 
-// resend sends a peer everything of a family that it was sent before.
+// resend sends a peer all routes of a family that it was sent before.
 func (lr *locRIB) resend(p *Peer, f wire.Family) {
 	for endpoint := range lr.sources(p.Name) {
 		for g := range lr.table.Endpoint(endpoint) {

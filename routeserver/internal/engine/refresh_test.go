@@ -6,8 +6,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// taken takes all that waits for a peer, as its session does, and gives the ROUTE-REFRESH messages of a kind and the routes
-// in it.
+// taken takes everything that waits for a peer, as its session does. It returns the number of ROUTE-REFRESH messages of a
+// kind, and of announced routes.
 func taken(p *Peer, kind byte) (markers, routes int) {
 	for {
 		t, more := p.Queue.Take(true)
@@ -24,8 +24,8 @@ func taken(p *Peer, kind byte) (markers, routes int) {
 	}
 }
 
-// However often a PE asks for everything again while it takes nothing, one answer waits for it; and one more follows,
-// for what it asked after that had begun (RFC 7313).
+// TestRequestsThatAPEDoesNotReadTheAnswersOfAreCollapsed has a PE ask for everything again and again while it takes
+// nothing. One answer must wait for it, and one more follow for what it asked after that had begun (RFC 7313).
 func TestRequestsThatAPEDoesNotReadTheAnswersOfAreCollapsed(t *testing.T) {
 	e, p, other := limited(t)
 	says(t, e, p, 2, "abc", "")
@@ -45,7 +45,8 @@ func TestRequestsThatAPEDoesNotReadTheAnswersOfAreCollapsed(t *testing.T) {
 	}
 }
 
-// The same with what the route server says about route targets (RFC 4684), which is short, but a message each time.
+// TestRequestsForRouteTargetsAreCollapsed checks the same for the route server's own route target request (RFC 4684). That
+// is short, but is a message each time.
 func TestRequestsForRouteTargetsAreCollapsed(t *testing.T) {
 	e, _, other := limited(t)
 	peer := other.Config()
@@ -60,7 +61,8 @@ func TestRequestsForRouteTargetsAreCollapsed(t *testing.T) {
 	}
 }
 
-// A PE that begins its refresh a thousand times is as one that begins it once: what it does not say again goes at the end.
+// TestARefreshThatBeginsAgainBeginsAnew has a PE begin its refresh a thousand times, which must be like once: the routes
+// that it does not announce again go at the end.
 func TestARefreshThatBeginsAgainBeginsAnew(t *testing.T) {
 	e, p, other := limited(t)
 	says(t, e, p, 2, "abc", "")
@@ -71,7 +73,7 @@ func TestARefreshThatBeginsAgainBeginsAnew(t *testing.T) {
 	e.Refresh(p, wire.VPLS, wire.RefreshBegin, true)
 	says(t, e, p, 2, "bd", "")
 	e.Refresh(p, wire.VPLS, wire.RefreshEnd, true)
-	e.Refresh(p, wire.VPLS, wire.RefreshEnd, true) // of none
+	e.Refresh(p, wire.VPLS, wire.RefreshEnd, true) // of no refresh
 	if n := holds(e, other.Name, "e1"); n != 2 {
 		t.Errorf("%d routes are left, not those two that were said since the last beginning", n)
 	}

@@ -9,8 +9,8 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// Restarts of the route server in the second model: the rule set is on its disk; everything else it has to be told anew,
-// and PEs that restart gracefully keep what they had from it until its End-of-RIB.
+// Restarts of the route server in the second model. The rule set is on its disk; it has to be told everything else anew.
+// PEs that restart gracefully keep what they had from it until its End-of-RIB.
 
 func (w *world) restart() string {
 	w.kill()
@@ -46,7 +46,7 @@ func built(w *world, d *ruleset.Document) *ruleset.Document {
 	return s.Document()
 }
 
-// keep is what a PE keeps when its session breaks: if it restarts gracefully, what it was sent in it.
+// keep records what a PE keeps when its session breaks: if it restarts gracefully, what it was sent in that session.
 func (w *world) keep(s *speaker) {
 	delete(w.speakers, s.name)
 	delete(w.kept, s.name)
@@ -55,13 +55,13 @@ func (w *world) keep(s *speaker) {
 	}
 }
 
-// mayKeep says whether a PE may still have routes from before its session: as long as it has not said what it wants, or
-// while the route server restarts, unless the PE has lost access to something since.
+// mayKeep reports whether a PE may still have routes from before its session. It may until it has said which routes it
+// wants. It also may while the route server restarts, unless the PE has lost access to something since.
 func (w *world) mayKeep(s *speaker) bool {
 	return s.constrains && !s.settled || w.engine.Restarting() && s.peer.restart.Offered && !w.parted[s.name]
 }
 
-// notePartings finds the PEs that lose a route target of theirs for the routes of some endpoint.
+// notePartings records the PEs that lose one of their route targets for the routes of some endpoint.
 func (w *world) notePartings(was, next *ruleset.Document) {
 	if !w.engine.Restarting() {
 		return
@@ -72,7 +72,7 @@ func (w *world) notePartings(was, next *ruleset.Document) {
 				if e.Name != f.Name && slices.ContainsFunc(d.Vcps, func(v ruleset.Vcp) bool {
 					return slices.Contains(v.Members, e.Name) && slices.Contains(v.Members, f.Name)
 				}) {
-					f.RD, f.Family, f.MaxRoutes = "", "", 0 // they say nothing about what it is to get
+					f.RD, f.Family, f.MaxRoutes = "", "", 0 // these do not affect which routes the PE gets
 					list = append(list, [2]ruleset.Endpoint{e, f})
 				}
 			}
@@ -87,7 +87,7 @@ func (w *world) notePartings(was, next *ruleset.Document) {
 	}
 }
 
-// clearParted forgets them when the restart is over.
+// clearParted forgets these PEs when the restart is over.
 func (w *world) clearParted() {
 	if !w.engine.Restarting() {
 		w.parted = map[string]bool{}

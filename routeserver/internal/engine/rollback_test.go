@@ -8,7 +8,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// Trials in the second model: what is not confirmed is undone.
+// Trials in the second model: unconfirmed changes are undone.
 
 // trial puts a change or another rule set on trial.
 func (w *world) trial() string {

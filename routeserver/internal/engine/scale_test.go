@@ -14,7 +14,7 @@ import (
 // A region: PEs with a site each, pools of ten.
 const (
 	regionPeers  = 1000
-	regionRoutes = 100 // of each
+	regionRoutes = 100 // of each PE
 	poolSize     = 10
 )
 
@@ -46,7 +46,7 @@ func region(tb testing.TB) *Engine {
 	return e
 }
 
-// drained writes a peer's queue to nowhere, as its session would write it to a socket.
+// drained takes everything from a peer's queue, as its session does to write it to a socket, and discards it.
 func drained(p *Peer) {
 	for range p.Queue.Wake() {
 		for {
@@ -59,7 +59,7 @@ func drained(p *Peer) {
 	}
 }
 
-// announceRegion brings up the sessions of a region, and each PE announces its routes.
+// announceRegion brings up the sessions of a region, and has each PE announce its routes.
 func announceRegion(tb testing.TB, e *Engine, routes int) {
 	tb.Helper()
 	for i := range regionPeers {
@@ -90,7 +90,7 @@ func BenchmarkMembershipChange(b *testing.B) {
 	moves(b, e)
 }
 
-// moves takes a site from one pool to another and back, over and over.
+// moves moves a site from one pool to another and back, over and over.
 func moves(b *testing.B, e *Engine) {
 	var times []time.Duration
 	g := uint64(1)

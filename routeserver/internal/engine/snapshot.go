@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Snapshot is all that decides what one peer is sent, and what it was sent, at one moment.
+// Snapshot is everything that decides what one peer is sent, and what it was sent, at one moment.
 type Snapshot struct {
 	At         time.Time
 	Set        *ruleset.Set
@@ -19,17 +19,17 @@ type Snapshot struct {
 	Up         bool
 	Families   [wire.Families]bool
 	Kind       wire.Kind
-	Longest    int                        // the most bytes of a message that the peer takes
-	Added      map[string]wire.Reflection // what is added to routes, by the PE that announces them
+	Longest    int                        // length in bytes of the longest message that the peer accepts
+	Added      map[string]wire.Reflection // what reflection adds to routes, by announcing PE
 	LongLived  bool                       // the peer knows what LLGR_STALE means (RFC 9494)
-	Constrains bool                       // the peer asks for route targets (RFC 4684)
-	Settled    bool                       // and has asked
-	Asked      []string                   // NLRIs
+	Constrains bool                       // the peer uses RT-Constrain (RFC 4684)
+	Settled    bool                       // the peer has said which route targets it wants
+	Asked      []string                   // NLRIs that it asked for
 	Held       []string                   // endpoints that stay in quarantine for a while after they were over their limit
-	Barred     map[string]time.Time       // peers none of whose routes it is sent by the poison-route guard, until then
+	Barred     map[string]time.Time       // announcing peers whose routes the poison-route guard all holds back, and until when
 }
 
-// Snapshot looks at everything at once, in no order.
+// Snapshot returns everything at one moment; its lists are in no order.
 func (e *Engine) Snapshot(peer string) Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()

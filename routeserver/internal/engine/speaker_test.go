@@ -13,7 +13,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// speaker is a PE without a network: what it says and hears goes through real messages, coded by gobgp.
+// speaker is a PE without a network: it sends and receives real messages, coded by gobgp.
 type speaker struct {
 	t        testing.TB
 	engine   *Engine
@@ -22,18 +22,18 @@ type speaker struct {
 	from     wire.Neighbour
 	families [wire.Families]bool
 	rib      map[string]entry // by NLRI
-	remnants map[string]bool  // of those, the ones from before the session
-	fading   map[string]bool  // and the ones that have not come again since an enhanced refresh began
-	slow     bool             // takes nothing by itself
+	remnants map[string]bool  // NLRIs in rib from before the session
+	fading   map[string]bool  // NLRIs in rib that have not come again since an enhanced refresh began
+	slow     bool             // takes from its queue only when told to
 	flight   []out.Taken      // what a slow one has begun to take
 
 	waiting [wire.Families]bool            // for its own End-of-RIB, after its restart
-	long    [wire.Families]bool            // and its routes from before were long-lived when it came back
-	spent   [wire.Families]bool            // and their time is over
-	again   [wire.Families]map[string]bool // routes that it has not said again since its enhanced refresh began
+	long    [wire.Families]bool            // waiting, and its routes were long-lived stale when it came back
+	spent   [wire.Families]bool            // the long time of these routes is over
+	again   [wire.Families]map[string]bool // routes that it has not announced again since its enhanced refresh began
 
-	replaced map[string]map[string]bool // label blocks that others have taken the place of, by route
-	murky    map[string]bool            // routes that it announced in ways that nobody was told of
+	replaced map[string]map[string]bool // label blocks that were replaced by others, by route
+	murky    map[string]bool            // routes that it has announced while they were ineligible
 
 	constrains, settled, spoil bool // speaks RT-Constrain; has said what it wants; sends malformed UPDATEs
 	wishes                     map[wish]bool
@@ -60,7 +60,7 @@ func newSpeaker(t testing.TB, e *Engine, name string, families [wire.Families]bo
 	return s
 }
 
-// current is what it was sent in this session.
+// current returns the routes that the PE was sent in this session.
 func (s *speaker) current() map[string]entry {
 	current := map[string]entry{}
 	for text, e := range s.rib {
@@ -71,10 +71,10 @@ func (s *speaker) current() map[string]entry {
 	return current
 }
 
-// hop is the next hop that it announces its routes with.
+// hop returns the next hop of the routes that the PE announces.
 func (s *speaker) hop() string { return hopOf(s.name) }
 
-// update is a message about routes of one family. extra are further attributes.
+// update returns a message about routes of one family. extra are further attributes.
 func (s *speaker) update(list []offer, rts []string, how along, extra ...bgp.PathAttributeInterface) []byte {
 	f := list[0].family
 	reach, err := bgp.NewPathAttributeMpReachNLRI(bgp.NewFamily(f.AFI(), f.SAFI()), paths(list), netip.MustParseAddr(s.hop()))
@@ -128,7 +128,7 @@ func spoilt(message []byte) []byte {
 	return message
 }
 
-// replace takes note of a label block in the place of another.
+// replace records that a label block replaced another.
 func (s *speaker) replace(route, old, present string) {
 	if s.replaced[route] == nil {
 		s.replaced[route] = map[string]bool{}
@@ -156,7 +156,7 @@ func (s *speaker) take() bool {
 	return more
 }
 
-// drain hears everything that is in the queue.
+// drain reads everything that is in the queue.
 func (s *speaker) drain() {
 	for len(s.flight) > 0 || s.take() {
 		var stream []byte
@@ -191,7 +191,7 @@ func (s *speaker) hear(stream []byte) {
 	}
 }
 
-// drop forgets marked routes of a family.
+// drop removes marked routes of a family.
 func (s *speaker) drop(marked map[string]bool, f wire.Family) {
 	for text := range marked {
 		if s.rib[text].family == f {
@@ -202,7 +202,7 @@ func (s *speaker) drop(marked map[string]bool, f wire.Family) {
 	}
 }
 
-// refreshed begins or ends an enhanced refresh (RFC 7313) that it asked for.
+// refreshed handles the begin or end of an enhanced refresh (RFC 7313) that the PE asked for.
 func (s *speaker) refreshed(f wire.Family, kind uint8) {
 	if kind == wire.RefreshBegin {
 		for text, e := range s.rib {
@@ -257,7 +257,7 @@ func (s *speaker) updated(u *bgp.BGPUpdate) {
 	}
 }
 
-// described is what there is to a route besides its key, its route targets and the border of our AS.
+// described returns what a route has besides its key, its route targets and the attributes that concern ASes.
 func described(f wire.Family, hop string, n bgp.NLRI) string {
 	if f.Flow() {
 		hop = ""

@@ -7,11 +7,11 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// kept are a peer's routes of one family from before its session was lost, by key.
+// kept holds a peer's routes of one family from before its session was lost, by key.
 type kept struct {
 	routes map[string]*rib.Route
-	term   time.Duration // how long they may be long-lived after the restart time; 0: not at all
-	until  time.Time     // the end of that, once it has begun; zero before
+	term   time.Duration // how long they may be long-lived stale after the restart time; 0: not at all
+	until  time.Time     // end of term once it has begun; zero before
 	timer  *time.Timer
 }
 
@@ -23,7 +23,7 @@ func (k *kept) stop() {
 	}
 }
 
-// keptOf are the stale routes of a peer, if there are any.
+// keptOf returns the stale routes of a peer, or nil.
 func (ss *sessions) keptOf(peer string, f wire.Family) *kept {
 	if p := ss.peers[peer]; p != nil {
 		return p.kept[f]
@@ -34,7 +34,7 @@ func (ss *sessions) keptOf(peer string, f wire.Family) *kept {
 	return nil
 }
 
-// staleUntil says until when a route is kept from before its peer's session was lost; zero: it is not.
+// staleUntil returns until when a route from before its peer's session was lost is kept; zero: it is not such a route.
 func (ss *sessions) staleUntil(peer string, f wire.Family, r *rib.Route) time.Time {
 	if k := ss.keptOf(peer, f); k != nil && k.routes[f.Key(r.NLRI)] == r {
 		return ss.end(peer, k)
@@ -42,7 +42,7 @@ func (ss *sessions) staleUntil(peer string, f wire.Family, r *rib.Route) time.Ti
 	return time.Time{}
 }
 
-// end is when the stale routes of a family go at the latest, unless their peer announces them again.
+// end returns when the stale routes of a family go at the latest, unless their peer announces them again.
 func (ss *sessions) end(peer string, k *kept) time.Time {
 	switch p := ss.peers[peer]; {
 	case k.longLived():
@@ -53,11 +53,11 @@ func (ss *sessions) end(peer string, k *kept) time.Time {
 	return ss.lost[peer].until.Add(k.term)
 }
 
-// Staleness is what is kept of a peer from before its session was lost.
+// Staleness summarizes the routes that are kept of a peer from before its session was lost.
 type Staleness struct {
 	Routes    int
-	LongLived int       // of these
-	From      time.Time // when others become so, if the peer is not back; zero: none do
+	LongLived int       // of these, the long-lived stale ones
+	From      time.Time // when others become long-lived stale, if the peer is not back; zero: none do
 	Until     time.Time // when the last of them go
 }
 

@@ -7,20 +7,20 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Traffic is what was said about a family, in routes.
+// Traffic counts the routes of a family that were announced and withdrawn.
 type Traffic struct{ Announced, Withdrawn, SentAnnounced, SentWithdrawn uint64 }
 
-// Tally counts what was said between a peer and the route server since the start, over all sessions.
+// Tally counts the messages and routes between a peer and the route server since the start, over all sessions.
 type Tally struct {
-	Sessions, Ended       uint64 // sessions that were established, and that are over
+	Sessions, Ended       uint64 // sessions that were established, and that ended
 	Updates               uint64 // messages received
 	Families              [wire.Families]Traffic
 	Malformed, Untrusted  uint64                // UPDATEs that were treated as withdrawals, and their routes
-	Repeated, Vain        uint64                // announcements, withdrawals that said nothing new
-	ASLoops               uint64                // UPDATEs with our AS number in AS_PATH,
-	OriginLoops, Clusters uint64                // our ORIGINATOR_ID, our cluster
-	Refused               map[rib.Reason]uint64 // routes that went into quarantine on arrival
-	Poisoned, Poisons     uint64                // sessions that ended for what was sent, and routes that were found to be why
+	Repeated, Vain        uint64                // announcements and withdrawals that changed nothing
+	ASLoops               uint64                // UPDATEs with our AS number in AS_PATH
+	OriginLoops, Clusters uint64                // UPDATEs with our ORIGINATOR_ID, and with our cluster
+	Refused               map[rib.Reason]uint64 // routes that went into quarantine when they arrived
+	Poisoned, Poisons     uint64                // sessions that ended because of what was sent, and routes found to cause it
 }
 
 func (ss *sessions) tally(peer string) *Tally {
@@ -48,16 +48,16 @@ func (t *Tally) loop(a *wire.Attributes, routerID, cluster string) {
 	}
 }
 
-// Sizes are the routes in a peer's tables.
+// Sizes counts the routes in a peer's tables.
 type Sizes struct {
 	In, Accepted, Out [wire.Families]int
-	Bytes             int                // of memory that its routes take
-	Withheld          [wire.Families]int // that it is to have and that do not fit into its messages
+	Bytes             int                // memory that its routes take
+	Withheld          [wire.Families]int // routes that it is to have but that do not fit into its messages
 	Quarantined       map[rib.Reason]int
 	Held              map[string]int // routes that it is not sent, by the guard's verdict
 }
 
-// Account is a peer of the rule set, counted.
+// Account is the counts of a peer of the rule set.
 type Account struct {
 	Peer string
 	Tally
@@ -65,7 +65,7 @@ type Account struct {
 	Session *Peer // nil: none is established
 }
 
-// Accounts counts all peers of the rule set, sorted by name. The engine is held up for one peer's groups at a time, so the
+// Accounts counts all peers of the rule set, sorted by name. It blocks the engine for one peer's groups at a time, so the
 // peers are not all seen at the same moment.
 func (e *Engine) Accounts() []*Account {
 	names := e.Set().Peers()
@@ -112,7 +112,7 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 	}
 }
 
-// accountHeld takes what is held back from a peer with a session out of its Adj-RIB-Out.
+// accountHeld subtracts the routes that are held back from a peer with a session from its Adj-RIB-Out.
 func (fo *inForce) accountHeld(a *Account) {
 	if a.Session == nil || a.Session.guard == nil {
 		return
@@ -125,7 +125,7 @@ func (fo *inForce) accountHeld(a *Account) {
 	}
 }
 
-// forgetTallies forgets the peers that are in the rule set no more.
+// forgetTallies forgets the peers that are no longer in the rule set.
 func (e *Engine) forgetTallies(present map[string]*Account) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -136,8 +136,8 @@ func (e *Engine) forgetTallies(present map[string]*Account) {
 	}
 }
 
-// forgetTally forgets a peer that is in the rule set no more and has no session: nobody may ask for the metrics. It is
-// called with the lock held.
+// forgetTally forgets a peer that is no longer in the rule set and has no session, even if nobody asks for the metrics. It
+// is called with the lock held.
 func (ss *sessions) forgetTally(peer string) {
 	if _, stays := ss.set.Peer(peer); !stays && ss.peers[peer] == nil {
 		delete(ss.tallies, peer)

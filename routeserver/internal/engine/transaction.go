@@ -9,25 +9,25 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// patience is how long a reply waits for peers that are behind.
+// patience is the default of Config.ReceiptWait.
 const patience = 500 * time.Millisecond
 
-// Conflict is a change that does not fit the generation in force.
+// Conflict is the refusal of a change that does not fit the generation in force.
 type Conflict struct {
 	Generation uint64 // in force
 	Message    string
 }
 
-// Error says what does not fit.
+// Error returns the message.
 func (c *Conflict) Error() string { return c.Message }
 
-// Replace puts a whole rule set in force. The same generation with the same content changes nothing; a lower generation,
-// or the same with another content, is refused unless forced.
+// Replace puts a whole rule set in force. The same generation with the same content changes nothing. A lower generation, or
+// the same one with another content, is refused unless forced.
 func (e *Engine) Replace(d *ruleset.Document, force bool) (*Receipt, error) {
 	return e.ReplaceOnTrial(d, force, 0)
 }
 
-// ReplaceOnTrial is Replace, undone unless the generation is confirmed within a time (0: it need not be).
+// ReplaceOnTrial is Replace, undone unless the generation is confirmed within a time (0: no confirmation needed).
 func (e *Engine) ReplaceOnTrial(d *ruleset.Document, force bool, within time.Duration) (*Receipt, error) {
 	start := now()
 	next, err := ruleset.Build(d)
@@ -69,10 +69,10 @@ func (e *Engine) ReplaceOnTrial(d *ruleset.Document, force bool, within time.Dur
 	return e.commit(next, start)
 }
 
-// Change applies operations to the generation in force, all or nothing.
+// Change applies operations to the generation in force, all or none.
 func (e *Engine) Change(c *ruleset.Change) (*Receipt, error) { return e.ChangeOnTrial(c, 0) }
 
-// ChangeOnTrial is Change, undone unless the generation is confirmed within a time (0: it need not be).
+// ChangeOnTrial is Change, undone unless the generation is confirmed within a time (0: no confirmation needed).
 func (e *Engine) ChangeOnTrial(c *ruleset.Change, within time.Duration) (*Receipt, error) {
 	start := now()
 	e.mu.Lock()
@@ -106,7 +106,7 @@ func (e *Engine) ChangeOnTrial(c *ruleset.Change, within time.Duration) (*Receip
 	return e.commit(next, start)
 }
 
-// Confirm says that the generation in force is the controller's.
+// Confirm records that the generation in force is the controller's.
 func (e *Engine) Confirm(generation uint64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,13 +121,13 @@ func (e *Engine) Confirm(generation uint64) error {
 	return nil
 }
 
-// step is what a transaction does with one group.
+// step is the part of a transaction for one group.
 type step struct {
 	group    *rib.Group
 	site     string
 	reason   rib.Reason
 	endpoint string            // the site, unless there is a reason
-	desired  map[string]string // recipients
+	desired  map[string]string // recipients and their route targets
 }
 
 // plan finds the groups whose judgement or recipients change. It changes nothing.
@@ -166,8 +166,8 @@ func (lr *locRIB) consider(set *ruleset.Set, g *rib.Group) (s step, different bo
 	return s, s.endpoint != g.Endpoint || s.reason != g.Reason || s.site != g.Site
 }
 
-// commit puts a rule set in force, sends what follows to whom it concerns, lets go of the lock and waits until it is
-// written.
+// commit puts a rule set in force and sends what follows to the peers that it concerns. Then it releases the lock and waits
+// until everything is written.
 func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	t := newTransaction()
 	delta := ruleset.Compare(e.set, next)
@@ -195,7 +195,7 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 		e.forgetTally(name)
 		e.forgetGuard(name)
 	}
-	e.enforce(t) // with what is forgotten, an endpoint may have few enough again
+	e.enforce(t) // after the forgotten routes, an endpoint may be within its limit again
 	e.hurry(was, delta)
 	if changed || len(delta.Sites)+len(delta.Pairs) > 0 {
 		e.past.Add(next)
@@ -217,7 +217,8 @@ func (e *Engine) commit(next *ruleset.Set, start time.Time) (*Receipt, error) {
 	return receipt, nil
 }
 
-// execute judges groups anew: first what leaves its endpoint, then what gets one, then what waited for a free key.
+// execute judges groups anew: first those that leave their endpoint, then those that get one. Then routes that waited take
+// the free keys.
 func (lr *locRIB) execute(t *transaction, steps []step) {
 	type freedKey struct {
 		family wire.Family
@@ -256,7 +257,7 @@ func (lr *locRIB) execute(t *transaction, steps []step) {
 	}
 }
 
-// admit gives a group to an endpoint. Routes whose key is another's become duplicates.
+// admit gives a group to an endpoint. Routes whose key belongs to another route become duplicates.
 func (lr *locRIB) admit(t *transaction, s step) {
 	g := s.group
 	in := lr.table.In(g.Peer)
@@ -278,7 +279,7 @@ func (lr *locRIB) admit(t *transaction, s step) {
 	}
 }
 
-// requarantine moves duplicates that would not be accepted any more to where they are quarantined for that.
+// requarantine moves duplicates that would not be accepted any more to the quarantine group for the new reason.
 func (lr *locRIB) requarantine(duplicates *rib.Group, s step) {
 	in := lr.table.In(duplicates.Peer)
 	g, fresh := in.Group(duplicates.Family, duplicates.Attributes, false, "")

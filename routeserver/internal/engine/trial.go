@@ -10,15 +10,15 @@ import (
 // retryRollback is the pause after a rollback that could not be saved.
 const retryRollback = time.Second
 
-// trial is what the rule set in force falls back to, unless it is confirmed in time (a confirmed commit: RFC 6241, 8.4).
-// Its deadline is one of the wall clock, since it holds across restarts.
+// trial holds the rule set that the one in force falls back to, unless that is confirmed in time (a confirmed commit: RFC
+// 6241, 8.4). The deadline is in wall clock time, since it holds across restarts.
 type trial struct {
 	fallback *ruleset.Set
 	until    time.Time
-	timer    *time.Timer // nil until RunTrial, for one from before the start
+	timer    *time.Timer // nil until RunTrial if the trial is from before the start
 }
 
-// Trial tells until when the rule set in force has to be confirmed, and the generation it falls back to.
+// Trial returns until when the rule set in force must be confirmed, and the generation that it falls back to.
 func (e *Engine) Trial() (until time.Time, fallback uint64, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -28,7 +28,7 @@ func (e *Engine) Trial() (until time.Time, fallback uint64, ok bool) {
 	return e.trial.until, e.trial.fallback.Generation, true
 }
 
-// onTrial refuses what cannot be begun before the rule set in force is confirmed or gone.
+// onTrial refuses what must not begin while the rule set in force is on trial.
 func (fo *inForce) onTrial() error {
 	if fo.trial == nil {
 		return nil
@@ -38,14 +38,14 @@ func (fo *inForce) onTrial() error {
 		g, fo.trial.until.UTC().Format(time.RFC3339))}
 }
 
-// try makes it durable that next goes in force on trial; within 0 means that it does not. The function it gives is called
-// with what came of saving next.
+// try saves that next goes in force on trial; if within is 0, it does not. The caller passes the result of saving next to
+// the returned function.
 func (e *Engine) try(next *ruleset.Set, within time.Duration) (saved func(error), err error) {
 	if within == 0 {
 		if e.trial != nil {
 			return func(error) {}, nil
 		}
-		return func(error) {}, e.store.EndTrial() // of a change that could not be saved
+		return func(error) {}, e.store.EndTrial() // left by a change that could not be saved
 	}
 	if !e.loaded {
 		return nil, &ruleset.Invalid{Field: "confirm_within", Message: "there is no rule set to fall back to"}
@@ -59,7 +59,7 @@ func (e *Engine) try(next *ruleset.Set, within time.Duration) (saved func(error)
 	}
 	return func(err error) {
 		if err != nil {
-			_ = e.store.EndTrial() // if that fails too, the next change sees to it
+			_ = e.store.EndTrial() // if this fails too, the next change removes it
 			return
 		}
 		e.trial = t
@@ -82,8 +82,8 @@ func (fo *inForce) settle() error {
 	return nil
 }
 
-// rollBack puts the rule set in force that there was before a trial, on disk first. A disk that fails is tried again:
-// to go back in memory alone would bring the unconfirmed rule set back with the next start.
+// rollBack puts the rule set in force that was there before a trial, on disk first. If the disk fails, it tries again: a
+// rollback in memory alone would bring the unconfirmed rule set back at the next start.
 func (e *Engine) rollBack(t *trial) {
 	start := now()
 	e.mu.Lock()
@@ -110,7 +110,7 @@ func (e *Engine) rollBack(t *trial) {
 		gone, t.fallback.Generation, receipt.Announced, receipt.Withdrawn))
 }
 
-// loadTrial takes up a trial from before the start; if its time is over, the engine starts with the fallback.
+// loadTrial loads a trial from before the start. If its time is over, the engine starts with the fallback.
 func (fo *inForce) loadTrial() error {
 	fallback, until, err := fo.store.LoadTrial(fo.set)
 	if err != nil || fallback == nil {
@@ -131,7 +131,7 @@ func (fo *inForce) loadTrial() error {
 	return nil
 }
 
-// RunTrial lets the clock of a trial from before the start run on. It is called once sessions can be told of changes.
+// RunTrial starts the timer of a trial from before the start. It is called once sessions can be told of changes.
 func (e *Engine) RunTrial() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

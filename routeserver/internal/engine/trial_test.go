@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// trialEngine has three members in a pool at generation 1.
+// trialEngine returns an engine with its store in a directory.
 func trialEngine(t *testing.T, dir string) *Engine {
 	t.Helper()
 	store, err := ruleset.OpenStore(dir)
@@ -47,7 +47,7 @@ func join(base uint64) *ruleset.Change {
 	return &ruleset.Change{Base: base, Generation: base + 1, Ops: []ruleset.Operation{{Op: ruleset.Join, Pool: "pool", Member: "e2"}}}
 }
 
-// expect checks generation and members, and whether there is a trial.
+// expect checks the generation, the members, and whether there is a trial.
 func expect(t *testing.T, e *Engine, generation uint64, members string, trial bool) {
 	t.Helper()
 	g, _, _ := e.Generation()
@@ -91,7 +91,7 @@ func TestWhatIsNotConfirmedIsRolledBack(t *testing.T) {
 			expect(t, e, 1, "e0 e1", false)
 			expect(t, trialEngine(t, dir), 1, "e0 e1", false) // the disk agrees
 			if _, err := e.Change(join(1)); err != nil {
-				t.Fatal(err) // the number is free again
+				t.Fatal(err) // the generation's number is free again
 			}
 			expect(t, trialEngine(t, dir), 2, "e0 e1 e2", false)
 		})
@@ -121,7 +121,7 @@ func TestWhatIsConfirmedStays(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				put(t, e, full, time.Hour) // a repetition on trial is no confirmation
+				put(t, e, full, time.Hour) // a repetition on trial is not a confirmation
 				expect(t, e, 2, "e0 e1 e2", true)
 			}
 			if err := confirm(e); err != nil {
@@ -140,8 +140,8 @@ func TestATrialOutlivesTheProcess(t *testing.T) {
 	if _, err := e.ChangeOnTrial(join(1), 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	e.trial.timer.Stop()         // a process that is killed
-	again := trialEngine(t, dir) // has put nothing in order
+	e.trial.timer.Stop()         // as in a process that is killed
+	again := trialEngine(t, dir) // the old one did not clean up
 	expect(t, again, 2, "e0 e1 e2", true)
 	again.RunTrial()
 	rolledBack(t, again)
@@ -149,7 +149,7 @@ func TestATrialOutlivesTheProcess(t *testing.T) {
 
 	put(t, again, pool(3, "e0", "e1", "e2"), time.Nanosecond)
 	rolledBack(t, again)
-	late := t.TempDir() // over before the start
+	late := t.TempDir() // a trial that is over before the start
 	e = trialEngine(t, late)
 	put(t, e, pool(4, "e2"), 0)
 	store, err := ruleset.OpenStore(late)
@@ -181,6 +181,6 @@ func TestWhatATrialRefuses(t *testing.T) {
 	if _, err := e.ReplaceOnTrial(pool(3), false, time.Hour); !errors.As(err, &conflict) {
 		t.Errorf("a trial on top of a trial: %v", err)
 	}
-	put(t, e, pool(3, "e1"), 0) // the whole truth ends it
+	put(t, e, pool(3, "e1"), 0) // a whole rule set ends the trial
 	expect(t, e, 3, "e1", false)
 }

@@ -9,8 +9,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Update takes what a peer's UPDATE says into the table and sends on what follows. The error, a *wire.Notification, ends
-// the session.
+// Update puts a peer's UPDATE into the table and sends on what follows. The error, a *wire.Notification, ends the session.
 func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	e.mu.Lock()
 	defer e.unlock()
@@ -59,10 +58,9 @@ func (e *Engine) Update(p *Peer, u *wire.Update) error {
 	return e.bound(p, in)
 }
 
-// withdrawals takes out the routes that a peer withdraws. A route's key says which one is meant, whatever else its
-// withdrawal carries (RFC 8277 section 2.4), but for one case: a peer that tells versions of a route apart by the whole
-// NLRI withdraws a version that it has replaced, and the one in force stays. No withdrawal is without effect and without
-// an event.
+// withdrawals removes the routes that a peer withdraws. A route's key identifies it, whatever else its withdrawal carries
+// (RFC 8277 section 2.4). There is one exception: a peer that tells versions of a route apart by the whole NLRI withdraws a
+// version that it has replaced, and the one in force stays. Every withdrawal without an effect causes an event.
 func (lr *locRIB) withdrawals(p *Peer, in *rib.In, u *wire.Update) {
 	f := u.UnreachFamily
 	m := mover{out: &lr.adjRIBOut}
@@ -88,7 +86,7 @@ func (lr *locRIB) withdrawals(p *Peer, in *rib.In, u *wire.Update) {
 	}
 }
 
-// remove takes out the routes that an UPDATE which cannot be read whole was about.
+// remove removes the routes that a malformed UPDATE names.
 func (lr *locRIB) remove(in *rib.In, f wire.Family, nlris []string) {
 	m := mover{out: &lr.adjRIBOut}
 	for _, nlri := range nlris {
@@ -100,7 +98,7 @@ func (lr *locRIB) remove(in *rib.In, f wire.Family, nlris []string) {
 	m.flush()
 }
 
-// drop takes one route out, and lets a duplicate that waits for its key take its place.
+// drop removes one route, and lets a waiting duplicate take its key.
 func (lr *locRIB) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route) {
 	m.move(r.NLRI, r.Group, nil)
 	free := lr.release(f, key, r)
@@ -120,7 +118,7 @@ func (lr *locRIB) drop(m *mover, in *rib.In, f wire.Family, key string, r *rib.R
 	}
 }
 
-// accept takes announced routes in.
+// accept puts announced routes into the table.
 func (lr *locRIB) accept(p *Peer, in *rib.In, u *wire.Update) {
 	f := u.ReachFamily
 	g := lr.group(in, f, u.Attributes)
@@ -163,7 +161,7 @@ func (lr *locRIB) accept(p *Peer, in *rib.In, u *wire.Update) {
 			case f.Exact():
 				in.Replaced(key, r.NLRI, nlri)
 				fallthrough
-			case len(r.NLRI) != len(nlri): // the one may fit into messages into which the other does not
+			case len(r.NLRI) != len(nlri): // one may fit into messages into which the other does not
 				m.move(r.NLRI, old, nil)
 				m.note(in.Peer, f, nil, r.NLRI)
 				old = nil
@@ -187,14 +185,14 @@ func (lr *locRIB) accept(p *Peer, in *rib.In, u *wire.Update) {
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(suspects)) {
-		if reason != rib.Loop { // external peers send back what they get; that is no news
+		if reason != rib.Loop { // no event: external peers send back what they get
 			lr.quarantined(g, u, reason, suspects[reason])
 		}
 	}
 }
 
-// place puts a route into the group for its attributes, or into that of the duplicates with them, and sends it on from
-// there. old is the group whose recipients have it.
+// place puts a route into the group for its attributes, or into the group of duplicates with them, and sends it on from
+// there. old is the group whose recipients have the route.
 func (lr *locRIB) place(m *mover, in *rib.In, key string, r *rib.Route, old, g *rib.Group) (to *rib.Group) {
 	to, freed := lr.seat(m, in, g.Family, key, r, g)
 	lr.table.Put(in, key, r, to)
@@ -211,8 +209,8 @@ func (lr *locRIB) place(m *mover, in *rib.In, key string, r *rib.Route, old, g *
 	return to
 }
 
-// seat finds where a route with a group's attributes goes: the group, or that of the duplicates if another peer has the
-// key. freed says that the route gave its key up.
+// seat returns the group for a route with the attributes of g: g, or its group of duplicates if another route has the key.
+// freed says that the route gave its key up.
 func (lr *locRIB) seat(m *mover, in *rib.In, f wire.Family, key string, r *rib.Route, g *rib.Group) (to *rib.Group, freed bool) {
 	if g.Endpoint == "" {
 		freed = lr.table.Owner(f, key) == r
@@ -262,7 +260,7 @@ func (m *mover) flush() {
 	m.report()
 }
 
-// note is what happened to a peer's Adj-RIB-In and feeds are to be told; without attributes, withdrawals.
+// note is a change of a peer's Adj-RIB-In for the feeds; without attributes, the routes are withdrawn.
 type note struct {
 	peer       string
 	family     wire.Family

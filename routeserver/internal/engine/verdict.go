@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// convict holds routes back from a peer for some time.
+// convict holds found poisons back from a peer for some time.
 func (e *Engine) convict(g *guard, found []digest) {
 	for _, d := range found {
 		v := g.verdicts[d]
@@ -23,7 +23,7 @@ func (e *Engine) convict(g *guard, found []digest) {
 		v.until = v.since.Add(e.HoldBack << min(v.times, maxDoublings))
 		v.times++
 		e.tally(g.peer).Poisons++
-		e.Events.Add("poison-route", g.peer, fmt.Sprintf( // each names its route; a verdict costs a session, so they are few
+		e.Events.Add("poison-route", g.peer, fmt.Sprintf( // one event for each route; a verdict costs a session, so there are few
 			"%s %s of endpoint %s, announced by %s, is held back from %s until %s, which ended its session for it: %s",
 			v.family, v.family.Text(v.nlri), v.endpoint, v.announcer, g.peer, v.until.UTC().Format(time.RFC3339), v.why))
 		e.bar(g, v.announcer)
@@ -41,8 +41,8 @@ func (g *guard) makeRoom() {
 	}))
 }
 
-// bar holds all routes of a peer back from one that it has too many poisons for. So nobody can end another's sessions for
-// ever by announcing a new poison each time.
+// bar holds all routes of an announcing peer back from a peer if that has too many poisons from it. So nobody can end
+// another's sessions for ever by announcing a new poison each time.
 func (lr *locRIB) bar(g *guard, source string) {
 	n := 0
 	for _, v := range g.verdicts {
@@ -62,7 +62,7 @@ func (lr *locRIB) bar(g *guard, source string) {
 	}
 }
 
-// schedule sets the timer to when the first of what is held back is sent again.
+// schedule sets the timer to the end of the next hold time.
 func (e *Engine) schedule(g *guard) {
 	var first time.Time
 	earlier := func(t time.Time) {
@@ -87,7 +87,7 @@ func (e *Engine) schedule(g *guard) {
 	}
 }
 
-// next is when something is to be done about a verdict: to send the route again, or later to forget that it was found.
+// next returns when a verdict is due: first to send the route again, later to forget that it was found.
 func (v *verdict) next(hold time.Duration) time.Time {
 	if v.lapsed {
 		return v.until.Add(hold << maxDoublings)
@@ -95,7 +95,7 @@ func (v *verdict) next(hold time.Duration) time.Time {
 	return v.until
 }
 
-// lapseHeld sends again what was held back for long enough.
+// lapseHeld lifts what was held back for long enough.
 func (e *Engine) lapseHeld(g *guard) {
 	e.mu.Lock()
 	defer e.unlock()
@@ -128,7 +128,7 @@ func (e *Engine) lapseHeld(g *guard) {
 	e.resume(g, lifted)
 }
 
-// resume sends a peer what is held back no more.
+// resume sends a peer the routes that are no longer held back.
 func (e *Engine) resume(g *guard, lifted []routeName) {
 	g.index()
 	slices.SortFunc(lifted, func(a, b routeName) int { return cmp.Or(cmp.Compare(a.family, b.family), cmp.Compare(a.nlri, b.nlri)) })
@@ -142,8 +142,8 @@ func (e *Engine) resume(g *guard, lifted []routeName) {
 	e.forgetGuard(g.peer)
 }
 
-// Release lifts what is held back from a peer: one route, by a name of its NLRI (wire.Family.Calls), or everything. It says
-// how many routes there were, and peers all of whose routes were held back.
+// Release lifts what is held back from a peer: one route, by a name of its NLRI (wire.Family.Calls), or everything. It
+// returns the number of routes, and of announcing peers whose routes were all held back.
 func (e *Engine) Release(peer, nlri string) (routes, sources int) {
 	e.mu.Lock()
 	defer e.unlock()

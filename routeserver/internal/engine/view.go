@@ -11,12 +11,12 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// The tables that can be looked at.
+// Tables that can be looked at.
 const (
 	AdjIn      = "adj-in"
-	Quarantine = "quarantine" // the part of adj-in that goes nowhere
+	Quarantine = "quarantine" // the part of adj-in that is not sent to anybody
 	AdjOut     = "adj-out"
-	Pools      = "pools" // what is accepted, once for each pool that it is shared in
+	Pools      = "pools" // accepted routes, once for each pool of their endpoint
 )
 
 // Filter selects routes; empty fields select all. Peer is the announcing peer, or the recipient for adj-out.
@@ -27,8 +27,8 @@ type Filter struct {
 	RT                    wire.RT
 	AnyRT                 bool
 	Limit                 int
-	Pool, MAC             string       // of the route's endpoint; in the NLRI
-	Prefix                netip.Prefix // around the NLRI's address or prefix
+	Pool, MAC             string       // pool of the route's endpoint; MAC in the NLRI
+	Prefix                netip.Prefix // contains the NLRI's address or prefix
 	Reason                rib.Reason   // of those in quarantine
 }
 
@@ -43,17 +43,17 @@ type View struct {
 	Reason         rib.Reason
 	Attributes     *wire.Attributes
 	Received       time.Time
-	Sent           time.Time // zero if it is not written yet, or withheld
-	Withheld       string    // why a route that is to be sent is not: MessageSize; adj-out only
-	StaleUntil     time.Time // when it goes, being from before its peer's session was lost; zero: it is not
+	Sent           time.Time // zero if it is not written yet, or not sent
+	Withheld       string    // why it is not sent although it should be: MessageSize; adj-out only
+	StaleUntil     time.Time // when it goes, if it is from before its peer's session was lost; otherwise zero
 	LongLived      bool      // it carries LLGR_STALE: such routes are the least preferred
-	Held           *HeldBack // adj-out only: it would be sent, but the recipient does not bear it
+	Held           *HeldBack // why the poison-route guard does not send it; adj-out only
 }
 
-// MessageSize is why a route is withheld that does not fit into a message that its recipient takes.
+// MessageSize means that a route is withheld because it does not fit into a message that its recipient accepts.
 const MessageSize = "message-size"
 
-// inTable adds a route as often as it is in the filter's table.
+// inTable adds a view of a route for each time that it is in the filter's table.
 func (ss *sessions) inTable(f *Filter, g *rib.Group, r *rib.Route, views []View) []View {
 	announced := f.AnyRT || slices.Contains(wire.RTs(g.Attributes.RTs), f.RT)
 	switch f.Table {
@@ -79,8 +79,8 @@ func (ss *sessions) inTable(f *Filter, g *rib.Group, r *rib.Route, views []View)
 	return views
 }
 
-// about says whether a route is that of the endpoint, or of a member of the pool, of a filter. One in quarantine is
-// nobody's: there it is enough that it has the endpoint's route target, or its route distinguisher and PE.
+// about reports whether a route belongs to a filter's endpoint, and to a member of its pool. A route in quarantine belongs
+// to nobody: it passes if it has the endpoint's route target, or the endpoint's route distinguisher and PE.
 func (fo *inForce) about(f *Filter, g *rib.Group, nlri string) bool {
 	if f.Endpoint == "" && f.Pool == "" {
 		return true
@@ -102,7 +102,7 @@ func (fo *inForce) about(f *Filter, g *rib.Group, nlri string) bool {
 	})
 }
 
-// groups are those that may have routes for a filter, in the order of their least NLRIs.
+// groups returns the groups that may have routes for a filter, by peer, endpoint and least NLRI.
 func (lr *locRIB) groups(f Filter) []*rib.Group {
 	groups := lr.matching(f)
 	slices.SortFunc(groups, func(a, b *rib.Group) int {
@@ -111,7 +111,7 @@ func (lr *locRIB) groups(f Filter) []*rib.Group {
 	return groups
 }
 
-// matching are the groups that may have routes for a filter, in no order.
+// matching returns the groups that may have routes for a filter, in no order.
 func (lr *locRIB) matching(f Filter) (groups []*rib.Group) {
 	for name, in := range lr.table.Ins() {
 		if f.Peer != "" && f.Table != AdjOut && name != f.Peer {
@@ -144,7 +144,7 @@ func (ss *sessions) view(table string, g *rib.Group, r *rib.Route) View {
 	}
 }
 
-// sent is a route as a peer was sent it, with the attributes that reflection adds or the border of our AS changes.
+// sent returns a route as a peer was sent it, with the attributes that reflection adds or the border of our AS changes.
 func (ss *sessions) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
 	v := ss.view(AdjOut, g, r)
 	v.To, v.Targets = s.Peer, s.Targets
@@ -209,7 +209,7 @@ func (e *Engine) PeerViews() []PeerView {
 	return views
 }
 
-// Path is what there is to say about the way of routes from one endpoint to another.
+// Path is what is known about the way of routes from one endpoint to another.
 type Path struct {
 	Routes                 []View // of the endpoint, accepted
 	Out                    map[string]View
@@ -219,21 +219,21 @@ type Path struct {
 	Targets                string
 	FromPeer, ToPeer       string
 	FromRT, ToRT, FromRD   string
-	FromSession, ToSession time.Time // since when; zero if down
+	FromSession, ToSession time.Time // when the sessions were established; zero if down
 	Parted                 time.Time // when the recipient last lost the endpoint's routes by a change
 	ToFamilies             [wire.Families]bool
 	ToASN                  uint32    // of the recipient's PE
-	ToExternal             bool      // which is not ours
-	ToLongLived            bool      // it knows what LLGR_STALE means
-	ToLongest              int       // the most bytes of a message that it takes
-	Constrains             bool      // the recipient's PE asks for route targets
-	Wanted                 string    // those of Targets that it asked for
-	Barred                 time.Time // until then, the recipient's PE gets none of the announcing one's routes
+	ToExternal             bool      // that PE is not in our AS
+	ToLongLived            bool      // that PE knows what LLGR_STALE means
+	ToLongest              int       // length in bytes of the longest message that it accepts
+	Constrains             bool      // the recipient's PE uses RT-Constrain
+	Wanted                 string    // those of Targets that the recipient's PE asked for
+	Barred                 time.Time // end of the time in which the recipient's PE gets no routes of the announcing PE
 	FromUnknown, ToUnknown bool
 	Generation             uint64
 }
 
-// Path gathers what Explain needs, in one consistent look.
+// Path gathers what Explain needs, at one moment.
 func (e *Engine) Path(from, to string) Path {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -11,19 +11,19 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// watchBuffer is how many changes wait for one reader, and watchBytes how many bytes of attributes with them; there may be so
-// many watchers at once.
+// watchBuffer is how many changes wait for one reader, watchBytes how many bytes of attributes wait with them, and watchers
+// how many watchers there may be at once.
 const watchBuffer, watchBytes, watchers = 16384, 16 << 20, 128
 
-// What happens to routes.
+// Kinds of route changes.
 const (
 	Announced   = "announced"   // by its PE, and accepted
 	Withdrawn   = "withdrawn"   // by its PE, or its session ended
-	Quarantined = "quarantined" // on arrival, by a change of the rule set, or because another has its key
+	Quarantined = "quarantined" // on arrival, by a change of the rule set, or because another route has its key
 	SentTo      = "sent"        // queued for a PE, for the first time or with other attributes or route targets
-	HeldFrom    = "held"        // not sent to a PE that does not bear it
+	HeldFrom    = "held"        // not sent to a PE because of the poison-route guard
 	Unsent      = "unsent"      // its withdrawal is queued for a PE
-	Withheld    = "withheld"    // it does not fit into a message that a PE takes, and is not sent
+	Withheld    = "withheld"    // does not fit into a message that a PE accepts, and is not sent
 )
 
 // RouteChange is one thing that happened to one route.
@@ -31,23 +31,23 @@ type RouteChange struct {
 	Kind string
 	At   time.Time
 	View View
-	size int64 // of its attributes, unless those of the change before are the same
+	size int64 // bytes of its attributes; 0 if the change before has the same
 }
 
-// Watcher gets the changes of routes that fit its filter, in order. C is closed when its reader was too slow, after what
-// it still holds.
+// Watcher gets the changes of routes that match its filter, in order. If its reader is too slow, C is closed after the
+// changes that it still holds.
 type Watcher struct {
 	C      chan RouteChange
 	filter Filter
 	last   *wire.Attributes
-	held   atomic.Int64 // bytes that wait
+	held   atomic.Int64 // bytes of attributes that wait
 }
 
-// Took says that a change was taken from C.
+// Took records that a change was taken from C.
 func (w *Watcher) Took(c RouteChange) { w.held.Add(-c.size) }
 
-// Watch begins to watch; nil: there are too many watchers. Peer in the filter is the announcing PE or the recipient; Table and
-// Limit mean nothing.
+// Watch begins to watch; it returns nil if there are too many watchers. Peer in the filter is the announcing PE or the
+// recipient; Table and Limit have no effect.
 func (e *Engine) Watch(f Filter) *Watcher {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,14 +59,14 @@ func (e *Engine) Watch(f Filter) *Watcher {
 	return w
 }
 
-// Unwatch ends it.
+// Unwatch ends a watch.
 func (e *Engine) Unwatch(w *Watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.watchers, w)
 }
 
-// tell informs the watchers about routes of a group. to and targets are the recipient and what it gets; empty otherwise.
+// tell informs the watchers about routes of a group. to and targets are the recipient and its route targets, or empty.
 // Without watchers it costs nothing.
 func (ao *adjRIBOut) tell(kind string, g *rib.Group, nlris []string, to, targets string) {
 	if len(ao.watchers) == 0 {
@@ -97,8 +97,8 @@ func (ao *adjRIBOut) inform(kind string, g *rib.Group, nlris []string, to, targe
 	}
 }
 
-// tell hands the watcher what its filter lets through; about says of an NLRI whether it is of the filter's endpoint. False:
-// the watcher's reader is too slow.
+// tell hands the watcher the changes that pass its filter. about reports whether an NLRI belongs to the filter's endpoint
+// or pool. It returns false if the watcher's reader is too slow.
 func (w *Watcher) tell(c RouteChange, nlris []string, about func(nlri string) bool) bool {
 	f, v := &w.filter, &c.View
 	if c.Kind == Withheld {
@@ -136,7 +136,7 @@ func (w *Watcher) tell(c RouteChange, nlris []string, about func(nlri string) bo
 	return true
 }
 
-// carried says whether an NLRI has the MAC address of a filter, and an address or prefix within the filter's prefix.
+// carried reports whether an NLRI has a filter's MAC address, and an address or prefix within the filter's prefix.
 func (f *Filter) carried(family wire.Family, nlri string) bool {
 	if f.MAC == "" && !f.Prefix.IsValid() {
 		return true

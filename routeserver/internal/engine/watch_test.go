@@ -6,7 +6,8 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// A reader that takes nothing is cut off after what its buffer holds, and holds up nobody.
+// TestASlowWatcherIsCutOff checks that a reader that takes nothing is cut off after what its buffer holds, and blocks
+// nobody.
 func TestASlowWatcherIsCutOff(t *testing.T) {
 	e := populated(t, 200)
 	slow, quick := e.Watch(Filter{AnyFamily: true, AnyRT: true}), e.Watch(Filter{AnyFamily: true, AnyRT: true, Peer: "pe0"})
@@ -31,7 +32,7 @@ func TestASlowWatcherIsCutOff(t *testing.T) {
 		}
 	}
 	n := 0
-	for range slow.C { // ends, since it is closed
+	for range slow.C { // ends, since the channel is closed
 		n++
 	}
 	if n != watchBuffer {
@@ -40,7 +41,8 @@ func TestASlowWatcherIsCutOff(t *testing.T) {
 	e.Unwatch(slow)
 }
 
-// A reader that takes nothing is cut off before the attributes that wait for it are more than a bound.
+// TestAWatcherHoldsNoMoreAttributesThanABound checks that a reader that takes nothing is cut off before the attributes that
+// wait for it exceed a bound.
 func TestAWatcherHoldsNoMoreAttributesThanABound(t *testing.T) {
 	f := newFat(t, 1)
 	w := f.e.Watch(Filter{AnyFamily: true, AnyRT: true, Peer: f.from.Name})
@@ -48,7 +50,7 @@ func TestAWatcherHoldsNoMoreAttributesThanABound(t *testing.T) {
 	for n := range 1000 {
 		f.announce(t, f.message(n, 50_000))
 	}
-	for c := range w.C { // ends, since it was cut off
+	for c := range w.C { // ends, since the reader was cut off
 		held += c.View.Attributes.Bytes()
 	}
 	if held > 3*watchBytes || held == 0 { // announced, and sent
@@ -56,7 +58,7 @@ func TestAWatcherHoldsNoMoreAttributesThanABound(t *testing.T) {
 	}
 }
 
-// The same with a station of BMP.
+// TestAFeedHoldsNoMoreAttributesThanABound checks the same for a feed, as a BMP station has it.
 func TestAFeedHoldsNoMoreAttributesThanABound(t *testing.T) {
 	f := newFat(t, 1)
 	feed := f.e.Feed()

@@ -12,9 +12,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// What PEs ask for by RT-Constrain.
+// Requests of PEs by RT-Constrain.
 
-// wish is what a PE asks for: the route targets that begin with so many bits of an origin AS and a route target.
+// wish is a PE's request for the route targets that begin with this many bits of an origin AS and a route target.
 type wish struct {
 	as   uint32
 	rt   string
@@ -47,7 +47,7 @@ func (x wish) nlri() []byte {
 	return all[:1+(x.bits+7)/8]
 }
 
-// wants says whether a PE gets routes with a route target, by what it asked for.
+// wants reports whether a PE gets routes with a route target, by what it asked for.
 func (s *speaker) wants(rt string) bool {
 	if !s.constrains {
 		return true
@@ -100,7 +100,7 @@ func (s *speaker) sortedWishes() []wish {
 	return list
 }
 
-// constrain makes a PE that speaks RT-Constrain say something about what it wants.
+// constrain makes a PE that speaks RT-Constrain send something about its wishes.
 func (w *world) constrain() string {
 	s := w.anySpeaker()
 	for tries := 0; s != nil && !s.constrains && tries < 5; tries++ {
@@ -130,7 +130,7 @@ func (w *world) constrain() string {
 		delete(s.wishes, x)
 		s.sendWish(x, true)
 		return fmt.Sprintf("%s does not want %v any more", s.name, x)
-	case n == 5: // an UPDATE that is to be treated as a withdrawal
+	case n == 5: // an UPDATE that is treated as a withdrawal
 		if len(list) > 0 {
 			x = list[0]
 		}

@@ -7,13 +7,13 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// labelBlock is a label block of the first site with a size and a label base.
+// labelBlock returns a label block of the first site with a size and a label base.
 func labelBlock(size, base string) string {
 	return "\x00\x11\x00\x00\xfd\xe8\x00\x00\x00\x01\x00\x01\x00\x01" + size + base
 }
 
-// TestALabelBlockIsWithdrawnByItsKey: a withdrawal names a block by RD, VE ID and offset. One of a block that was replaced
-// before leaves the other in force, once; and no withdrawal is ignored without an event.
+// TestALabelBlockIsWithdrawnByItsKey checks that a withdrawal names a block by RD, VE ID and offset. The withdrawal of a
+// block that was replaced before leaves the other in force, once. No withdrawal is ignored without an event.
 func TestALabelBlockIsWithdrawnByItsKey(t *testing.T) {
 	const eight, first, second = "\x00\x08", "\x40\x01\x00", "\x50\x01\x00"
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// heavy are attributes of the first site with so many bytes of communities.
+// heavy returns attributes of the first site with this many bytes of communities.
 func heavy(bytes int) *wire.Attributes {
 	communities := binary.BigEndian.AppendUint16([]byte{0xd0, 8}, uint16(bytes))
 	return &wire.Attributes{
@@ -19,7 +19,7 @@ func heavy(bytes int) *wire.Attributes {
 	}
 }
 
-// hears gives the NLRIs that a queue holds, those announced and those withdrawn, and nothing that was skipped.
+// hears counts the NLRIs that a queue announces and withdraws, and checks that none were skipped.
 func hears(t *testing.T, p *Peer) (announced, withdrawn int) {
 	t.Helper()
 	for {
@@ -35,7 +35,7 @@ func hears(t *testing.T, p *Peer) (announced, withdrawn int) {
 	}
 }
 
-// copyOf follows a feed, as a BMP station does: the routes that each peer was sent.
+// copyOf follows a feed, as a BMP station does, and returns how many routes each peer has been sent.
 func copyOf(e *Engine, f *Feed) map[string]int {
 	has := map[string]int{}
 	for f.Behind() || f.Len() > 0 {
@@ -56,8 +56,8 @@ func copyOf(e *Engine, f *Feed) map[string]int {
 	return has
 }
 
-// TestARouteThatGrowsBeyondAMessageIsWithdrawn: of two PEs, one takes extended messages. The other loses a route that
-// does not fit any more, and all books say so; when it fits again, it is back.
+// TestARouteThatGrowsBeyondAMessageIsWithdrawn has two PEs, of which one accepts extended messages. The other loses a route
+// that does not fit any more, and all counters and tables say so. The route is back when it fits again.
 func TestARouteThatGrowsBeyondAMessageIsWithdrawn(t *testing.T) {
 	e := trialEngine(t, t.TempDir())
 	d := pool(1, "e0", "e1", "e2")
@@ -143,8 +143,8 @@ func TestARouteThatGrowsBeyondAMessageIsWithdrawn(t *testing.T) {
 	}
 }
 
-// TestTargetsTakeRoom: the more route targets a PE gets a route with, the less room there is for the rest; a change that
-// gives it one more is the end of the route there, and its receipt and the rehearsal of it say so.
+// TestTargetsTakeRoom checks that more route targets leave less room for the rest of a route. A change that adds one for a
+// PE withdraws the route there, and its receipt and its rehearsal say so.
 func TestTargetsTakeRoom(t *testing.T) {
 	e := trialEngine(t, t.TempDir())
 	d := pool(1, "e0", "e1", "e2")

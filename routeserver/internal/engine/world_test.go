@@ -19,7 +19,7 @@ const (
 	worldTargets = 12 // route targets, which endpoints take over from each other
 )
 
-// world is a route server with its PEs, and what has been said.
+// world is a route server with its PEs, and what they have announced.
 type world struct {
 	t        testing.TB
 	r        *rand.Rand
@@ -28,15 +28,15 @@ type world struct {
 	store    *ruleset.Store
 	engine   *Engine
 	document *ruleset.Document
-	fallback *ruleset.Document                  // while the document is on trial
+	fallback *ruleset.Document                  // set while the document is on trial
 	speakers map[string]*speaker                // sessions that are up
-	said     map[string]map[string]announcement // by peer, then by route
-	stale    map[string]map[string]bool         // of those, the ones from before the session was lost
+	said     map[string]map[string]announcement // announcements by peer, then by route
+	stale    map[string]map[string]bool         // those from before the session was lost
 	lost     map[string]bool                    // PEs without a session whose routes are kept
-	long     map[string][wire.Families]bool     // families of those that are long-lived stale
-	restarts map[string]wire.Restart            // what those PEs had said
-	kept     map[string]map[string]entry        // what PEs without a session keep of what they were sent
-	doing    string                             // to the rule set
+	long     map[string][wire.Families]bool     // families of these PEs that are long-lived stale
+	restarts map[string]wire.Restart            // restart capabilities of these PEs
+	kept     map[string]map[string]entry        // routes that PEs without a session keep of what they were sent
+	doing    string                             // the last change of the rule set
 	blamed   map[string]bool                    // PEs that have ended a session
 	parted   map[string]bool                    // PEs that lost access to something while the route server restarts
 
@@ -71,7 +71,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	return w
 }
 
-// open starts the route server on what is on its disk.
+// open starts the route server with what is on its disk.
 func (w *world) open() {
 	var err error
 	if w.store, err = ruleset.OpenStore(w.dir); err != nil {
@@ -87,7 +87,7 @@ func (w *world) open() {
 	w.followers = []func() string{Follow(w.t, w.engine, 1000), Follow(w.t, w.engine, 17)}
 }
 
-// kill ends the route server as a signal would that it cannot catch: all that is left is the disk, and no timer.
+// kill ends the route server like a signal that it cannot catch: only the disk is left, and no timer.
 func (w *world) kill() {
 	e := w.engine
 	if e == nil {
@@ -128,7 +128,7 @@ func (w *world) must(_ *Receipt, err error) {
 	}
 }
 
-// step does something, and says what.
+// step does one random step and returns its description.
 func (w *world) step() string {
 	w.clearParted()
 	if w.fallback != nil && w.r.IntN(4) == 0 {
@@ -155,7 +155,7 @@ func (w *world) step() string {
 	return "nothing"
 }
 
-// anySpeaker is a PE with a session, or nil.
+// anySpeaker returns a PE with a session, or nil.
 func (w *world) anySpeaker() *speaker {
 	names := sortedKeys(w.speakers)
 	if len(names) == 0 {
@@ -173,7 +173,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// forget drops all that a PE said.
+// forget drops everything that a PE announced.
 func (w *world) forget(name string) {
 	w.said[name], w.stale[name] = map[string]announcement{}, map[string]bool{}
 	delete(w.lost, name)

@@ -1,5 +1,5 @@
-// Package identity is TLS with the certificate of the host: the files that its agent keeps (docs/operate/identity.md), as they are
-// when a connection begins. Whoever is connected stays so when they change.
+// Package identity provides TLS with the certificate of the host, from the files that its agent keeps
+// (docs/operate/identity.md). It reads them when a connection begins; open connections stay when the files change.
 package identity
 
 import (
@@ -22,11 +22,11 @@ const (
 	key         = "key.pem"
 	certificate = "certificate.pem"
 	chain       = "chain.pem"
-	authorities = "authorities.pem" // that are trusted; where there is no such file, the chain's
+	authorities = "authorities.pem" // trusted ones; without this file, the chain's
 	revoked     = "crl.pem"         // may be missing
 )
 
-// Identity is a directory with those files. They need not be there yet: without them no connection comes about.
+// Identity is a directory with those files. They may be missing at first: without them all connections fail.
 type Identity struct {
 	directory string
 
@@ -35,16 +35,16 @@ type Identity struct {
 	own    *tls.Certificate
 }
 
-// stamp tells a file from the one that takes its place.
+// stamp distinguishes a file from its replacement.
 type stamp struct {
 	size    int64
 	changed time.Time
 }
 
-// New is the identity of a directory.
+// New returns the identity of a directory.
 func New(directory string) *Identity { return &Identity{directory: directory} }
 
-// Server is how to answer: TLS 1.3, with the certificate as it is at the handshake.
+// Server returns the server's configuration: TLS 1.3, with the certificate at the time of the handshake.
 func (i *Identity) Server() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS13,
@@ -52,8 +52,8 @@ func (i *Identity) Server() *tls.Config {
 	}
 }
 
-// Dial connects to a server whose certificate is for the host or address that it is called by, comes from whom is trusted
-// here, and is not revoked.
+// Dial connects to a server. The server's certificate must be for the host or address in the call, come from an
+// authority that is trusted here, and not be revoked.
 func (i *Identity) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -67,8 +67,8 @@ func (i *Identity) Dial(ctx context.Context, network, address string) (net.Conn,
 	return dialer.DialContext(ctx, network, address)
 }
 
-// certificate is read again when a file has changed. While they do not belong together, as between two writes, it is the
-// one of before.
+// certificate reads the certificate again when a file has changed. While the files do not match, as between two writes,
+// it returns the previous certificate.
 func (i *Identity) certificate() (*tls.Certificate, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -122,8 +122,7 @@ func (i *Identity) trusted() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// good refuses a certificate that is on one of the revocation lists. The agent has verified the lists; an old one is better
-// than none.
+// good refuses a certificate that is on a revocation list. The agent has verified the lists; an old list is better than none.
 func (i *Identity) good(state tls.ConnectionState) error {
 	data, err := os.ReadFile(i.path(revoked))
 	if errors.Is(err, os.ErrNotExist) {

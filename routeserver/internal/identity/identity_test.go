@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// signer is an authority: a root, and nothing below it but hosts.
+// signer is an authority: a root that signs host certificates directly.
 type signer struct {
 	t    *testing.T
 	key  *ecdsa.PrivateKey
@@ -58,7 +58,7 @@ func (s *signer) sign(template, parent *x509.Certificate, key *ecdsa.PrivateKey)
 	return made
 }
 
-// certify writes what the agent of a host with that address has into a directory, and returns the certificate.
+// certify writes the files of a host with that address into a directory, and returns the certificate.
 func (s *signer) certify(directory, address string) *x509.Certificate {
 	s.t.Helper()
 	own := newKey(s.t)
@@ -104,7 +104,7 @@ func put(t *testing.T, directory, name string, block *pem.Block) {
 	}
 }
 
-// serve answers everybody with the identity of a directory, at the address that is returned.
+// serve accepts all connections with the identity of a directory, at the returned address.
 func serve(t *testing.T, directory string) string {
 	t.Helper()
 	plain, err := net.Listen("tcp", "127.0.76.1:0")
@@ -128,7 +128,7 @@ func serve(t *testing.T, directory string) string {
 	return listener.Addr().String()
 }
 
-// shown is the serial number that a server shows to who has the identity of that directory.
+// shown returns the serial number that a server shows to a client with the identity of that directory.
 func shown(t *testing.T, directory, address string) (int64, error) {
 	t.Helper()
 	connection, err := New(directory).Dial(t.Context(), "tcp", address)
@@ -150,7 +150,7 @@ func TestEachConnectionHasTheNewestCertificate(t *testing.T) {
 	region, one, other := newSigner(t), t.TempDir(), t.TempDir()
 	address := serve(t, one)
 	region.certify(other, "127.0.76.2")
-	refused(t, other, address, "remote error") // it has none yet
+	refused(t, other, address, "remote error") // the server has no certificate yet
 	for range 2 {
 		made := region.certify(one, "127.0.76.1")
 		if serial, err := shown(t, other, address); err != nil || serial != made.SerialNumber.Int64() {
@@ -194,5 +194,5 @@ func TestWhoIsNotBelieved(t *testing.T) {
 		t.Errorf("a new certificate: %v", err)
 	}
 	put(t, other, authorities, &pem.Block{Type: "CERTIFICATE", Bytes: newSigner(t).root.Raw})
-	refused(t, other, address, "unknown authority") // the chain counts no more
+	refused(t, other, address, "unknown authority") // the chain no longer counts
 }

@@ -10,45 +10,45 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Difference is a route that a peer was sent and is not to have, or the other way round.
+// Difference is a route that a peer was sent but should not have, or the reverse.
 type Difference struct {
 	Kind     string   `json:"kind"` // missing, unexpected, route-targets; held-back
 	Family   string   `json:"family"`
 	NLRI     string   `json:"nlri"`
-	Peer     string   `json:"peer"` // that announced it
+	Peer     string   `json:"peer"` // announcer of the route
 	Expected []string `json:"expected"`
 	Found    []string `json:"found"` // route targets
 }
 
-// Withheld is a route that a peer is to have by the rule set and cannot be sent, and why.
+// Withheld is a route that a peer should have by the rule set but cannot be sent, with the reason.
 type Withheld struct {
 	Family string `json:"family"`
 	NLRI   string `json:"nlri"`
-	Peer   string `json:"peer"` // that announced it
+	Peer   string `json:"peer"` // announcer of the route
 	Reason string `json:"reason"`
 }
 
-// PeerDiff compares a peer's Adj-RIB-Out with what the rule set and the announcements say.
+// PeerDiff compares a peer's Adj-RIB-Out with the routes that follow from the rule set and the announcements.
 type PeerDiff struct {
 	Peer        string       `json:"peer"`
 	At          time.Time    `json:"at"`
 	Generation  uint64       `json:"generation"`
 	Session     bool         `json:"session"`
-	Compared    int          `json:"compared"` // routes that are to be there, or are
+	Compared    int          `json:"compared"` // routes that should be there, or are
 	Differences []Difference `json:"differences"`
-	Held        []Difference `json:"held"` // what the peer is not sent by the poison-route guard
+	Held        []Difference `json:"held"` // routes that the poison-route guard holds back
 	Withheld    []Withheld   `json:"withheld"`
 }
 
-// place is a route of one PE; there are several PEs in a fight over a key.
+// place is a route of one PE; several PEs can compete for a key.
 type place struct {
 	family     wire.Family
 	nlri, peer string
 }
 
-// DiffPeer works out from the rule set's document and the announcements alone, by walking through all of them, what a peer
-// is to have; it shares no rule with the engine. Where several PEs announce one key and none owns its route
-// distinguisher, the first has it; which one that was is not known here, so any one of them is right.
+// DiffPeer derives the routes that a peer should have from the rule set's document and the announcements alone, by walking
+// through all of them; it shares no rule with the engine. Where several PEs announce one key and none owns its route
+// distinguisher, the first announcement wins. DiffPeer does not know which one was first, so it accepts any one of them.
 func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
 	d := PeerDiff{Peer: peer, At: s.At, Generation: s.Set.Generation, Session: s.Up, Differences: []Difference{}, Held: []Difference{}, Withheld: []Withheld{}}
 	found, held := map[place][]string{}, map[place]bool{}
@@ -59,7 +59,7 @@ func DiffPeer(s engine.Snapshot, peer string) PeerDiff {
 	m := model{snapshot: &s, peer: peer, document: s.Set.Document(), memo: map[string][]string{}}
 	for _, rivals := range m.rivals() {
 		chosen := slices.IndexFunc(rivals, func(c claim) bool { _, there := found[c.place]; return there })
-		if chosen < 0 { // then it is one that is not for this peer
+		if chosen < 0 { // then the winner is one that this peer should not get
 			chosen = slices.IndexFunc(rivals, func(c claim) bool { return len(m.targets(c)) == 0 || !m.fits(c) })
 		}
 		c := rivals[max(chosen, 0)]
@@ -118,15 +118,15 @@ func (d *PeerDiff) compare(p place, want, have []string) {
 	d.Differences = append(d.Differences, Difference{kind, p.family.String(), p.family.Text(p.nlri), p.peer, append([]string{}, want...), append([]string{}, have...)})
 }
 
-// model is the naive walk.
+// model derives the expected routes naively.
 type model struct {
 	snapshot *engine.Snapshot
 	peer     string
 	document *ruleset.Document
-	memo     map[string][]string // by endpoint: what targets works out
+	memo     map[string][]string // by endpoint: results of targets
 }
 
-// claim is a route that may be accepted, and the endpoint whose it would be.
+// claim is a route that may be accepted, and the endpoint that would own it.
 type claim struct {
 	place
 	endpoint   ruleset.Endpoint
@@ -134,8 +134,8 @@ type claim struct {
 	longLived  bool // stale
 }
 
-// rivals gives, per key, the routes that may have it: the one whose endpoint owns the route distinguisher, else all that are
-// not long-lived stale, else all.
+// rivals returns, per key, the routes that may win it: the one whose endpoint owns the route distinguisher, else all
+// that are not long-lived stale, else all.
 func (m *model) rivals() map[string][]claim {
 	owners := map[string]ruleset.Endpoint{}
 	for _, e := range m.document.Endpoints {
@@ -181,7 +181,7 @@ func (m *model) rivals() map[string][]claim {
 	return rivals
 }
 
-// targets are the route targets with which the peer is to have a route.
+// targets returns the route targets with which the peer should have a route.
 func (m *model) targets(c claim) []string {
 	s := m.snapshot
 	if !s.Up || !s.Families[c.family] || !c.attributes.Scope().Reaches(s.Kind.External) || c.longLived && !s.LongLived {
@@ -201,11 +201,11 @@ func (m *model) targets(c claim) []string {
 	return slices.Clone(list)
 }
 
-// fits says whether a route that the peer is to have can be written into a message that it takes.
+// fits reports whether a route that the peer should have fits into a message that it accepts.
 func (m *model) fits(c claim) bool {
 	s, targets := m.snapshot, len(m.targets(c))
 	if a := c.attributes; 3*(len(a.Path)+len(a.ClusterList)+len(a.Communities))+8*targets+len(c.nlri) < s.Longest/2 {
-		return true // as nearly always
+		return true // the usual case
 	}
 	_, _, skipped := c.attributes.AppendAnnouncements(nil, c.family, []string{c.nlri}, s.Added[c.peer], s.Kind, targets, s.Longest)
 	return len(skipped) == 0

@@ -21,7 +21,7 @@ func target(t *testing.T, text string) string {
 	return string(rt[:])
 }
 
-// threeSites are PEs with a route each, of which the first two share a pool.
+// threeSites makes three PEs with a route each; the first two share a pool.
 func threeSites(t *testing.T) (*engine.Engine, []*engine.Peer) {
 	t.Helper()
 	e, _, peers := world(t)
@@ -93,7 +93,7 @@ func TestDiffFindsWhatIsWrong(t *testing.T) {
 	kinds(s, 2, "unexpected pe3 [] [65000:3]")
 
 	s = e.Snapshot("pe1")
-	s.In = slices.DeleteFunc(s.In, func(v engine.View) bool { return v.Peer == "pe2" }) // withdrawn, and yet still there
+	s.In = slices.DeleteFunc(s.In, func(v engine.View) bool { return v.Peer == "pe2" }) // withdrawn, but still in the Adj-RIB-Out
 	kinds(s, 1, "unexpected pe2 [] [65000:1]")
 
 	d.Vcps[0].Members, d.Generation = []string{"e1", "e3"}, 2
@@ -110,12 +110,12 @@ func TestDiffFindsWhatIsWrong(t *testing.T) {
 	kinds(e.Snapshot("pe1"), 1)
 
 	s = e.Snapshot("pe1")
-	s.Constrains, s.Settled = true, true // asks for nothing
+	s.Constrains, s.Settled = true, true // the PE asks for nothing
 	kinds(s, 1, "unexpected pe3 [] [65000:1]")
 }
 
-// TestDiffFindsByItselfWhatDoesNotFit: a route that grows beyond the messages of a PE is withheld, and no difference; if the
-// PE were sent it all the same, or were not sent one that fits, that is one.
+// TestDiffFindsByItselfWhatDoesNotFit checks that a route that grows beyond the messages of a PE is withheld, and no
+// difference. It is a difference if the PE is sent it nevertheless, or is not sent a route that fits.
 func TestDiffFindsByItselfWhatDoesNotFit(t *testing.T) {
 	e, peers := threeSites(t)
 	send := func(communities int) {

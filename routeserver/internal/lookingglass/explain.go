@@ -19,7 +19,7 @@ type Step struct {
 	At   *time.Time `json:"at,omitempty"`
 }
 
-// RouteExplanation says what became of one route, and why.
+// RouteExplanation is the verdict on one route, with its reasons.
 type RouteExplanation struct {
 	NLRI    string `json:"nlri"`
 	Family  string `json:"family"`
@@ -28,7 +28,7 @@ type RouteExplanation struct {
 	Steps   []Step `json:"steps"`
 }
 
-// Explanation answers "why did, or didn't, the routes of this endpoint reach that one".
+// Explanation answers why the routes of one endpoint did or did not reach another one.
 type Explanation struct {
 	From    string             `json:"from"`
 	To      string             `json:"to"`
@@ -46,8 +46,8 @@ const (
 	quarantined = "quarantined"
 )
 
-// Explain follows the routes of endpoint from on their way to endpoint to. nlri, if not empty, is the name of the one
-// wanted, or, where it is nobody's, a part of the names of those wanted.
+// Explain follows the routes of endpoint from on their way to endpoint to. If nlri is not empty, it is the name of the
+// wanted route, or, if no route has that name, a part of the names of the wanted ones.
 func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
 	p := e.Path(from, to)
 	if p.FromUnknown {
@@ -80,20 +80,20 @@ func Explain(e *engine.Engine, from, to, nlri string) (*Explanation, error) {
 	return x, nil
 }
 
-// named says whether nlri is the whole name of a route on that path.
+// named reports whether nlri is the whole name of a route on that path.
 func named(p *engine.Path, nlri string) bool {
 	view := func(v engine.View) bool { return v.Family.Calls(nlri, v.NLRI) }
 	return slices.ContainsFunc(p.Routes, view) || slices.ContainsFunc(p.Suspects, view) ||
 		slices.ContainsFunc(p.Gone, func(g engine.Gone) bool { return g.Family.Calls(nlri, g.NLRI) })
 }
 
-// concerns says whether a route in quarantine is likely meant to be the endpoint's: it has its route distinguisher or its
-// route target, or one that has the same numbers.
+// concerns reports whether a route in quarantine probably belongs to the endpoint: it has its route distinguisher or
+// its route target, or one with the same numbers.
 func concerns(p *engine.Path, v engine.View) bool {
 	return v.Family.Distinguisher(v.NLRI) == p.FromRD || slices.Contains(targets(v.Targets), p.FromRT) || nearMiss(p, v) != ""
 }
 
-// nearMiss says what a route has of its endpoint's in another encoding; empty: nothing.
+// nearMiss describes the value in a route that is its endpoint's in another encoding; empty: there is none.
 func nearMiss(p *engine.Path, v engine.View) string {
 	if own, err := wire.ParseRT(p.FromRT); err == nil {
 		for _, rt := range wire.RTs(v.Targets) {
@@ -109,8 +109,8 @@ func nearMiss(p *engine.Path, v engine.View) string {
 	return ""
 }
 
-// conclude says what became of the routes that are there: of all of them, if that is the same. One that is sent does not make
-// good for others that are not.
+// conclude sums up the present routes: with one verdict if all have the same. A sent route does not hide others that
+// are not sent.
 func (x *Explanation) conclude(p *engine.Path, nlri string) {
 	there, counts := 0, map[string]int{}
 	first := map[string]string{} // text by verdict
@@ -235,7 +235,7 @@ func accepted(p *engine.Path, v engine.View, from, to string) RouteExplanation {
 	return x
 }
 
-// asking says what came of RT-Constrain.
+// asking describes the result of RT-Constrain.
 func asking(p *engine.Path) string {
 	if p.Wanted == "" {
 		return fmt.Sprintf("%s has not asked for route target %s (RT-Constrain)", p.ToPeer, strings.Join(targets(p.Targets), " "))

@@ -9,8 +9,8 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// TestExplainSaysHowManyAreKeptBack: one route that is sent does not make the verdict "sent" while others of the endpoint are
-// in quarantine, and a near miss is named.
+// TestExplainSaysHowManyAreKeptBack checks that a sent route does not make the verdict "sent" while others of the
+// endpoint are in quarantine, and that the text names a near miss.
 func TestExplainSaysHowManyAreKeptBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		rts  []string
@@ -25,7 +25,7 @@ func TestExplainSaysHowManyAreKeptBack(t *testing.T) {
 			communities += target(t, rt)
 		}
 		a := &wire.Attributes{NextHop: "\x0a\x00\x00\x01", RTs: communities, Path: "\x40\x01\x01\x00\x40\x02\x00\x40\x05\x04\x00\x00\x00\x64"}
-		second := "\x00\x11\x00\x00\xfd\xe8\x00\x00\x00\x63\x00\x02\x00\x01\x00\x40\x01\x00\x10" // and an RD of its own
+		second := "\x00\x11\x00\x00\xfd\xe8\x00\x00\x00\x63\x00\x02\x00\x01\x00\x40\x01\x00\x10" // with another RD
 		if err := e.Update(peers[1], &wire.Update{Attributes: a, ReachFamily: wire.VPLS, Reach: []string{second}}); err != nil {
 			t.Fatal(err)
 		}
@@ -48,8 +48,8 @@ func TestExplainSaysHowManyAreKeptBack(t *testing.T) {
 	}
 }
 
-// TestExplainTakesTheNameThatIsShown: a route is asked for by what the tables call it, by what gobgp calls it, and in
-// hexadecimal; the name of one is not taken for a part of another's.
+// TestExplainTakesTheNameThatIsShown checks that a query accepts the route's name in the tables, its name in gobgp, and
+// hexadecimal; the name of one route does not match as a part of another's.
 func TestExplainTakesTheNameThatIsShown(t *testing.T) {
 	e, peers := threeSites(t)
 	a := &wire.Attributes{NextHop: "\x0a\x00\x00\x01", RTs: target(t, "65000:2"), Path: "\x40\x01\x01\x00\x40\x02\x00\x40\x05\x04\x00\x00\x00\x64"}

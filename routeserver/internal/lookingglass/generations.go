@@ -11,38 +11,38 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// What may be different between two generations.
+// Kinds of differences between two generations.
 const (
 	added, removed, changed             = "added", "removed", "changed"
 	appears, disappears, changesTargets = "appears", "disappears", "route-targets"
 	joined, left                        = "joined", "left"
 )
 
-// Entry is a peer or an endpoint that is there in one generation only, or not the same in both.
+// Entry is a peer or an endpoint that exists in one generation only, or differs between both.
 type Entry[T any] struct {
 	Kind string `json:"kind"` // added, removed, changed
-	From *T     `json:"from"` // as it was; null: it was not there
+	From *T     `json:"from"` // in the first generation; null: it did not exist
 	To   *T     `json:"to"`
 }
 
-// PoolEntry is a pool that is there in one generation only.
+// PoolEntry is a pool that exists in one generation only.
 type PoolEntry struct {
 	Kind string `json:"kind"` // added, removed
 	Name string `json:"name"`
 }
 
-// Membership is an endpoint that is in a pool in one generation only.
+// Membership is a membership of an endpoint that exists in one generation only.
 type Membership struct {
 	Kind     string `json:"kind"` // joined, left
 	Vcp      string `json:"vcp"`
 	Endpoint string `json:"endpoint"`
 }
 
-// RouteEntry is a route that a PE is to have in one generation only, or with other route targets.
+// RouteEntry is a route that a PE should have in one generation only, or with other route targets.
 type RouteEntry struct {
 	Kind     string   `json:"kind"` // appears, disappears, route-targets
 	To       string   `json:"to"`   // the PE
-	Peer     string   `json:"peer"` // that announces it
+	Peer     string   `json:"peer"` // announcer of the route
 	Endpoint string   `json:"endpoint"`
 	Family   string   `json:"family"`
 	NLRI     string   `json:"nlri"`
@@ -50,7 +50,7 @@ type RouteEntry struct {
 	Targets  []string `json:"to_rts"`
 }
 
-// GenerationDiff is what is different between two rule sets, and what that means for the routes that are announced now.
+// GenerationDiff is the difference between two rule sets, and its effect on the present announcements.
 type GenerationDiff struct {
 	From       uint64                    `json:"from"`
 	To         uint64                    `json:"to"`
@@ -60,14 +60,14 @@ type GenerationDiff struct {
 	Endpoints  []Entry[ruleset.Endpoint] `json:"endpoints"`
 	Vcps       []PoolEntry               `json:"vcps"`
 	Members    []Membership              `json:"members"`
-	Counts     map[string]int            `json:"counts"` // of routes, by kind, whatever the limit is
+	Counts     map[string]int            `json:"counts"` // numbers of routes by kind, whatever the limit is
 	Routes     []RouteEntry              `json:"routes"`
 	Truncated  bool                      `json:"truncated"`
 }
 
-// Generations compares two rule sets. Both are asked the same about what is announced now: what was announced when they
-// were in force is not kept. What PEs asked for by RT-Constrain, and whether they have a session, does not count. peer, if
-// not empty, is the PE that announces a route or gets it.
+// Generations compares two rule sets by their effect on the present announcements: those of their own times are not
+// kept. It ignores RT-Constrain and whether PEs have a session. If peer is not empty, it selects the routes that this
+// PE announces or gets.
 func Generations(e *engine.Engine, from, to *ruleset.Set, peer string, limit int) *GenerationDiff {
 	a, b := from.Document(), to.Document()
 	d := &GenerationDiff{
@@ -82,7 +82,7 @@ func Generations(e *engine.Engine, from, to *ruleset.Set, peer string, limit int
 	return d
 }
 
-// entries walks two lists that are sorted by name.
+// entries compares two lists that are sorted by name.
 func entries[T comparable](a, b []T, name func(T) string) []Entry[T] {
 	list := []Entry[T]{}
 	for len(a) > 0 || len(b) > 0 {
@@ -132,7 +132,7 @@ func members(vcps []ruleset.Vcp) map[string][]string {
 	return found
 }
 
-// move is what is different for one PE and one group of routes.
+// move is the difference for one PE and one group of routes.
 type move struct {
 	RouteEntry
 	announcement engine.Announcement
@@ -176,8 +176,8 @@ func (d *GenerationDiff) routes(announced []engine.Announcement, from, to *rules
 	}
 }
 
-// audience says whose a rule set takes routes to be, of which one is like the other, and who gets them with which route
-// targets.
+// audience returns the endpoint that owns an announcement's routes in a rule set, and the PEs that get them, with their
+// route targets. All routes of the announcement must be alike.
 func audience(set *ruleset.Set, a engine.Announcement) (endpoint string, peers map[string]string) {
 	endpoint, _ = engine.Judge(set, a.Peer, a.Family, a.Attributes)
 	if !permitted(set, a, a.NLRIs[0]) {
@@ -187,7 +187,7 @@ func audience(set *ruleset.Set, a engine.Announcement) (endpoint string, peers m
 	return endpoint, peers
 }
 
-// permitted says whether a route of an announcement is what permits allow, as far as that is not the attributes' matter.
+// permitted reports whether the announce permits allow a route of an announcement, apart from its attributes.
 func permitted(set *ruleset.Set, a engine.Announcement, nlri string) bool {
 	for _, rt := range wire.RTs(a.Attributes.RTs) {
 		if owner := set.Owner(rt); owner != nil && owner.Grant != nil && owner.Peer == a.Peer {
@@ -197,7 +197,7 @@ func permitted(set *ruleset.Set, a engine.Announcement, nlri string) bool {
 	return true
 }
 
-// apart takes announcements apart of which a rule set permits some routes and others not.
+// apart splits announcements of which a rule set permits some routes and not others.
 func apart(announced []engine.Announcement, from, to *ruleset.Set) (list []engine.Announcement) {
 	for _, a := range announced {
 		parts := map[[2]bool][]string{}

@@ -8,10 +8,10 @@ import (
 	"weft/routeserver/internal/engine"
 )
 
-// HeldBack is why a peer is not sent a route that it would be sent.
+// HeldBack is the reason why a route is held back from a peer.
 type HeldBack struct {
 	Verdict string     `json:"verdict"` // poison, suspected
-	Why     string     `json:"why"`     // how the peer ended its session
+	Why     string     `json:"why"`     // the end of the peer's session
 	Since   *time.Time `json:"since,omitempty"`
 	Until   *time.Time `json:"until,omitempty"`
 }
@@ -28,32 +28,32 @@ type HeldRoute struct {
 	Bytes     string `json:"nlri_bytes"` // hex
 	Announcer string `json:"announcer"`
 	Endpoint  string `json:"endpoint"`
-	Times     int    `json:"times"` // that it was found
+	Times     int    `json:"times"` // number of times that it was found
 	HeldBack
 }
 
-// HeldSource is a peer all of whose routes are held back from another.
+// HeldSource is a peer whose routes are all held back from another.
 type HeldSource struct {
 	Peer      string     `json:"peer"`
 	Announcer string     `json:"announcer"`
 	Until     *time.Time `json:"until"`
 }
 
-// Apart is a family whose routes are sent to a peer in a message each.
+// Apart is a family whose routes are sent to a peer with one route per message.
 type Apart struct {
 	Peer   string     `json:"peer"`
 	Family string     `json:"family"`
 	Until  *time.Time `json:"until"`
 }
 
-// Held is what the poison-route guard does.
+// Held is the state of the poison-route guard.
 type Held struct {
 	Routes  []HeldRoute  `json:"routes"`
 	Sources []HeldSource `json:"sources"`
 	Apart   []Apart      `json:"apart"`
 }
 
-// DescribeHeld puts it into words.
+// DescribeHeld converts the guard's state for a reply.
 func DescribeHeld(h engine.Held) Held {
 	d := Held{[]HeldRoute{}, []HeldSource{}, []Apart{}}
 	for _, r := range h.Routes {
@@ -70,7 +70,7 @@ func DescribeHeld(h engine.Held) Held {
 	return d
 }
 
-// holding says why a route is held back from a peer.
+// holding describes why a route is held back from a peer.
 func holding(p *engine.Path, h *engine.HeldBack) string {
 	if h.Verdict == engine.Poison {
 		return fmt.Sprintf("held back from %s until %s, which ended its session for it: %s", p.ToPeer, h.Until.UTC().Format(time.RFC3339), h.Why)

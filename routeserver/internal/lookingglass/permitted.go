@@ -10,9 +10,9 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// What an endpoint's permits say of a route, worked out from the document and from the fields that people are shown.
+// This file evaluates an endpoint's announce permits, from the document and from the fields that users see.
 
-// permitted says whether a route's attributes, and the route itself, are what its endpoint's permits allow.
+// permitted reports whether an endpoint's permits allow a route's attributes, and the route itself.
 func (m *model) permitted(e ruleset.Endpoint, v engine.View) (attributes, route bool) {
 	p := e.Permits
 	if p == (ruleset.Permits{}) {
@@ -60,7 +60,7 @@ func here(p ruleset.Permits, address string) bool {
 	})
 }
 
-// lies says whether an address or a prefix, in text, lies in one of the prefixes.
+// lies reports whether an address or a prefix, as text, is within one of the prefixes.
 func lies(prefixes ruleset.Words, text string) bool {
 	inner, err := netip.ParsePrefix(text)
 	if err != nil {
@@ -76,8 +76,8 @@ func lies(prefixes ruleset.Words, text string) bool {
 	})
 }
 
-// free says whether an endpoint may announce a MAC: one that an interface can have, and that no endpoint of its pools has
-// to itself.
+// free reports whether an endpoint may announce a MAC: an interface can have it, and no other endpoint of its pools has
+// it in its permits, or the endpoint has it as well.
 func (m *model) free(e ruleset.Endpoint, mac string) bool {
 	if strings.ContainsAny(mac[1:2], "13579bdf") || mac == "00:00:00:00:00:00" {
 		return false
@@ -90,7 +90,7 @@ func (m *model) free(e ruleset.Endpoint, mac string) bool {
 	})
 }
 
-// loads are the routes and the MACs that endpoints have by their route targets.
+// loads are the numbers of routes and the MACs of endpoints, by route target.
 type loads map[string]*struct {
 	routes int
 	macs   map[any]bool

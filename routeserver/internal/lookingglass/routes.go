@@ -1,4 +1,4 @@
-// Package lookingglass says in words and JSON what the route server has received, sent, and why.
+// Package lookingglass describes the received and sent routes, with the reasons, in words and JSON.
 package lookingglass
 
 import (
@@ -18,23 +18,23 @@ type Route struct {
 	Endpoint   string         `json:"endpoint,omitempty"`
 	Peer       string         `json:"peer"`
 	To         string         `json:"to,omitempty"`
-	Pool       string         `json:"pool,omitempty"` // of the table of pools
+	Pool       string         `json:"pool,omitempty"` // in the table of pools
 	RD         string         `json:"rd"`
 	RTs        []string       `json:"rts"`
 	NextHop    string         `json:"next_hop"`
 	ReceivedAt *time.Time     `json:"received_at"`
 	SentAt     *time.Time     `json:"sent_at,omitempty"`
 	Reason     string         `json:"reason,omitempty"`
-	Withheld   string         `json:"withheld,omitempty"` // why it is not sent though it is to be: message-size
+	Withheld   string         `json:"withheld,omitempty"` // reason why it is not sent though it should be: message-size
 	Stale      bool           `json:"stale,omitempty"`    // from before the peer's session was lost
 	StaleUntil *time.Time     `json:"stale_until,omitempty"`
-	LongLived  bool           `json:"long_lived,omitempty"` // stale for long: the least preferred
+	LongLived  bool           `json:"long_lived,omitempty"` // long-lived stale: the least preferred
 	Held       *HeldBack      `json:"held,omitempty"`       // adj-out: it is not sent
 	Attributes map[string]any `json:"attributes"`
 	Details    map[string]any `json:"details"`
 }
 
-// Describe puts a route into words.
+// Describe converts a route for a reply.
 func Describe(v engine.View) Route {
 	r := Route{
 		Table: v.Table, Family: v.Family.String(), NLRI: v.Family.Text(v.NLRI),

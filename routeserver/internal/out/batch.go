@@ -1,5 +1,5 @@
-// Package out is the way from the RIB to the neighbours: batches of routes that are encoded once for all who get them,
-// and a queue per neighbour that never blocks the others and stays bounded.
+// Package out carries routes from the RIB to the neighbours. It encodes batches of routes once for all recipients, and has
+// a bounded queue for each neighbour that never blocks the others.
 package out
 
 import (
@@ -16,14 +16,14 @@ type Batch struct {
 	Attributes *wire.Attributes // nil: the NLRIs are withdrawn
 	Reflection wire.Reflection
 	NLRIs      []string
-	bytes      int // what it keeps in memory, without what is encoded
+	bytes      int // memory of the batch, without the encoded messages
 
 	mu      sync.Mutex
 	encoded []*encoding              // by kind of recipient and number of route targets; nearly always one
-	passing []weak.Pointer[encoding] // the same with attributes that are long: there as long as a recipient is being written to
+	passing []weak.Pointer[encoding] // the same for long attributes: kept only while a recipient is being written to
 }
 
-// slim is the length of attributes in bytes up to which a batch stays encoded for the next recipient.
+// slim is the length of attributes in bytes up to which a batch keeps its encoded messages for the next recipient.
 const slim = 1024
 
 type encoding struct {
@@ -43,7 +43,7 @@ func Withdraw(f wire.Family, nlris []string) *Batch {
 	return newBatch(f, nil, wire.Reflection{}, nlris)
 }
 
-// batchBytes and nlriBytes are what a batch and an NLRI of it take beside what they say.
+// batchBytes and nlriBytes are the memory of a batch and of each of its NLRIs, beside their content.
 const batchBytes, nlriBytes = 256, 16
 
 func newBatch(f wire.Family, a *wire.Attributes, r wire.Reflection, nlris []string) *Batch {
@@ -57,16 +57,16 @@ func newBatch(f wire.Family, a *wire.Attributes, r wire.Reflection, nlris []stri
 	return b
 }
 
-// Encoded gives the batch's messages for a kind of recipient, each of them to be followed by route targets of the given length in bytes, and
-// the routes that do not fit into any.
+// Encoded returns the batch's messages for a kind of recipient, and the routes that do not fit into any. Each message is to
+// be followed by route targets of the given length in bytes.
 func (b *Batch) Encoded(k wire.Kind, targets int) (messages [][]byte, skipped []string) {
 	e := b.messages(k, targets/8, true)
 	return e.messages, e.skipped
 }
 
-// messages encodes the batch for a kind of recipient and this many route targets, once. Messages are at most 4096 bytes even where longer ones
-// were negotiated, so that they can be shared; extended (RFC 8654) are used for a route that needs it. skipped are
-// routes that do not fit (RFC 8654 section 5: they are not sent).
+// messages encodes the batch for a kind of recipient and a number of route targets, once. Messages are at most 4096 bytes
+// long even if longer ones were negotiated, so that recipients can share them. With extended, longer ones (RFC 8654) carry
+// a route that needs them. Skipped routes do not fit and are not sent (RFC 8654 section 5).
 func (b *Batch) messages(k wire.Kind, targets int, extended bool) *encoding {
 	limit := wire.MaxLength
 	b.mu.Lock()
@@ -122,7 +122,8 @@ func (b *Batch) encode(k wire.Kind, targets, limit int) *encoding {
 	return e
 }
 
-// size estimates the bytes of all messages: what is encoded is kept, and is not to be twice as large as need be.
+// size estimates the bytes of all messages. Encoded messages are kept, so their buffer should not be twice as large as
+// needed.
 func (b *Batch) size(limit int) int {
 	nlris, head := 0, 64
 	for _, n := range b.NLRIs {

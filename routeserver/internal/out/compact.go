@@ -1,14 +1,14 @@
 package out
 
-// Compact drops superseded entries now, rather than when they have piled up.
+// Compact drops superseded entries now, before they have piled up.
 func (q *Queue) Compact() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.compact()
 }
 
-// compact drops entries that a later one supersedes, per route. Messages are borders that nothing crosses: a route that
-// is refreshed between them must stay there (RFC 7313). It is called with the lock held.
+// compact drops, for each route, the entries that a later one supersedes. It moves no entry across a message: a route that
+// is refreshed between two messages must stay there (RFC 7313). It is called with the lock held.
 func (q *Queue) compact() {
 	var kept []item
 	routes, start := 0, 0
@@ -30,9 +30,9 @@ func (q *Queue) compact() {
 	q.limit, q.most = max(compactAt, 2*routes), max(compactBytes, 2*q.bytes)
 }
 
-// compact keeps, of each route, the last entry; and none if the neighbour never had the route and is not to have it.
+// compact keeps the last entry of each route. It keeps none if the neighbour never had the route and is not to have it.
 func compact(items []item) (kept []item, routes int) {
-	known := map[identity]bool{} // by the first entry
+	known := map[identity]bool{} // as the first entry says
 	last := map[identity]int{}
 	for n, i := range items {
 		for _, nlri := range i.batch.NLRIs {
@@ -45,7 +45,7 @@ func compact(items []item) (kept []item, routes int) {
 	}
 	for n, i := range items {
 		b := i.batch
-		var old, fresh []string // does the neighbour have it, from before the first entry?
+		var old, fresh []string // whether the neighbour had the route before the first entry
 		for _, nlri := range b.NLRIs {
 			id := identity{b.Family, b.Family.Identity(nlri)}
 			switch {

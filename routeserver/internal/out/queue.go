@@ -11,14 +11,14 @@ import (
 // item is one entry of a queue: a batch, or a message that later entries must not overtake.
 type item struct {
 	batch   *Batch
-	targets string // for announcements: the recipient's route targets
+	targets string // of the recipient; for announcements
 	known   bool   // the neighbour had these routes before this entry
 	message []byte // instead of a batch
-	at      uint64 // position: how many were appended up to and with this one
+	at      uint64 // position: the number of entries appended so far, with this one
 	when    time.Time
 }
 
-// bytes is what an item keeps in memory by itself.
+// bytes returns the memory of an item itself.
 func (i *item) bytes() int {
 	if i.batch == nil {
 		return len(i.message)
@@ -26,44 +26,45 @@ func (i *item) bytes() int {
 	return i.batch.bytes
 }
 
-// compactAt is the number of routes in a queue from which on it is worth looking for superseded ones, unless the
-// neighbour has so many that there are likely none. compactBytes is the same for what their attributes and NLRIs take, in
-// bytes: a few routes may have attributes of 64 KB each, and change them again and again.
+// compactAt is the number of routes in a queue from which on the queue looks for superseded ones, unless the neighbour has
+// so many routes that there are probably none. compactBytes is the same bound for their attributes and NLRIs in bytes: a
+// few routes may have attributes of 64 KB each and change them again and again.
 const (
 	compactAt    = 4096
 	compactBytes = 8 << 20
 )
 
-// Queue holds what a neighbour has not been sent yet. Entries are appended; when they pile up, superseded ones are
-// dropped, so that a queue never holds more than about twice the routes that the neighbour has plus those it should have.
+// Queue holds the routes and messages that a neighbour has not been sent yet. When entries pile up, the queue drops
+// superseded ones. So it never holds more than about twice the routes that the neighbour has plus those that it should
+// have.
 type Queue struct {
-	Kind wire.Kind // of the neighbour; does not change once something was taken
+	Kind wire.Kind // of the neighbour; does not change after the first Take
 
 	mu       sync.Mutex
 	items    []item
 	routes   int    // in items
-	limit    int    // of routes, when to compact next
-	bytes    int    // that the items keep in memory, at most
-	most     int    // of bytes, when to compact next
-	held     int    // routes that the neighbour has once all of this is written
-	peak     int    // the most of that since the queue was empty
-	appended uint64 // entries ever appended
-	written  uint64 // of those, how many the kernel has
+	limit    int    // number of routes at which to compact next
+	bytes    int    // memory of the items, at most
+	most     int    // number of bytes at which to compact next
+	held     int    // routes that the neighbour has once everything here is written
+	peak     int    // maximum of held since the queue was empty
+	appended uint64 // number of entries ever appended
+	written  uint64 // number of those that the kernel has
 	closed   bool
 	waiting  []waiter
 	wake     chan struct{}
-	flushes  []flush // the last ones, oldest first
-	marks    []flush // some of them, over a longer time
+	flushes  []flush // the last ones, the oldest first
+	marks    []flush // some of the flushes, over a longer time
 	taken    time.Time
 }
 
-// flush says that everything appended up to a time was written at another.
+// flush is a pair of times: everything appended up to the first was written at the second.
 type flush struct{ appended, written time.Time }
 
-// flushMemory is how many flushes are remembered.
+// flushMemory is the number of flushes that are remembered.
 const flushMemory = 256
 
-// marks are markEvery apart, so that they reach back for half a minute, however much is written.
+// Marks are markEvery apart, so that they cover the last half minute however much is written.
 const (
 	markEvery  = 500 * time.Millisecond
 	markMemory = 64
@@ -79,7 +80,7 @@ func NewQueue() *Queue {
 	return &Queue{wake: make(chan struct{}, 1), limit: compactAt, most: compactBytes}
 }
 
-// Announce appends announcements; known says that the neighbour has these routes already, in another form.
+// Announce appends announcements; known says that the neighbour already has these routes in another form.
 func (q *Queue) Announce(b *Batch, targets string, known bool) {
 	gained := len(b.NLRIs)
 	if known {
@@ -118,10 +119,10 @@ func (q *Queue) append(i item, routes, gained int) {
 	}
 }
 
-// Wake is signalled when there is something to take.
+// Wake returns a channel that signals that there is something to take.
 func (q *Queue) Wake() <-chan struct{} { return q.wake }
 
-// OnWritten calls done once everything that is in the queue now is written (true) or never will be (false).
+// OnWritten calls done with true once everything that is in the queue now is written, or with false if it never will be.
 func (q *Queue) OnWritten(done func(ok bool)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -135,8 +136,8 @@ func (q *Queue) OnWritten(done func(ok bool)) {
 	}
 }
 
-// AfterWritten calls done as OnWritten does, if something is still to be written; else it says that nothing waits, and does
-// not call it.
+// AfterWritten calls done as OnWritten does if something is still to be written. Otherwise it returns false and does not
+// call done.
 func (q *Queue) AfterWritten(done func(ok bool)) (waits bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,7 +148,7 @@ func (q *Queue) AfterWritten(done func(ok bool)) (waits bool) {
 	return true
 }
 
-// Close drops everything; nothing can be appended any more. It says whether everything had been written.
+// Close drops everything; nothing can be appended any more. complete reports whether everything had been written.
 func (q *Queue) Close() (complete bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,7 +162,7 @@ func (q *Queue) Close() (complete bool) {
 	return complete
 }
 
-// Backlog is the number of routes that wait.
+// Backlog returns the number of routes that wait.
 func (q *Queue) Backlog() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -174,15 +175,15 @@ type Taken struct {
 	Announced, Withdrawn int         // routes
 	Messages             int         // UPDATE messages
 	Skipped              []string    // routes that do not fit into a message
-	encodings            []*encoding // of Buffers, until they are written
+	encodings            []*encoding // of Buffers; keeps them in memory until they are written
 	upTo                 uint64
 	when                 time.Time
 }
 
-// takeRoutes bounds how much is taken at once, so that what is superseded later can still be dropped.
+// takeRoutes bounds how much is taken at once, so that routes superseded later can still be dropped.
 const takeRoutes = 2048
 
-// Take takes the next entries, encoded; ok is false if there are none.
+// Take takes and encodes the next entries; ok is false if there are none.
 func (q *Queue) Take(extended bool) (t Taken, ok bool) {
 	q.mu.Lock()
 	n, routes := 0, 0
@@ -212,7 +213,7 @@ func (q *Queue) Take(extended bool) (t Taken, ok bool) {
 	for _, i := range items {
 		t.add(i, q.Kind, extended)
 	}
-	clear(items) // the queue's memory lasts until it is empty
+	clear(items) // the array stays in memory until the queue is empty
 	return t, n > 0
 }
 
@@ -241,7 +242,7 @@ func (t *Taken) add(i item, k wire.Kind, extended bool) {
 	}
 }
 
-// Written says that what was taken has been handed to the kernel.
+// Written records that taken entries were handed to the kernel.
 func (q *Queue) Written(t Taken) {
 	q.mu.Lock()
 	q.written = t.upTo
@@ -261,8 +262,8 @@ func (q *Queue) Written(t Taken) {
 	}
 }
 
-// WrittenAt says when something that was appended at a time, or right after it, was written. For what is long past it
-// gives the time itself. ok is false if it was not written yet.
+// WrittenAt returns when an entry that was appended at a time, or right after it, was written. For times long past it
+// returns the time itself. ok is false if the entry is not written yet.
 func (q *Queue) WrittenAt(appended time.Time) (written time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -277,7 +278,7 @@ func (q *Queue) WrittenAt(appended time.Time) (written time.Time, ok bool) {
 	return appended, q.written == q.appended
 }
 
-// mark keeps the last flush, in the place of the one before if that is close to its own predecessor.
+// mark adds the last flush to the marks. It replaces the last mark if that is close to the one before.
 func (q *Queue) mark() {
 	last := q.flushes[len(q.flushes)-1]
 	if n := len(q.marks); n >= 2 && q.marks[n-1].written.Sub(q.marks[n-2].written) < markEvery {
@@ -290,8 +291,8 @@ func (q *Queue) mark() {
 	q.marks = append(q.marks, last)
 }
 
-// Lately says what was written since a time, or begun to be: what was appended later than after, and not later than upTo.
-// The zero after stands for all.
+// Lately returns which entries were written, or were being written, since a time: those appended after `after` and not
+// later than upTo. A zero after stands for all.
 func (q *Queue) Lately(since time.Time) (after, upTo time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -304,7 +305,7 @@ func (q *Queue) Lately(since time.Time) (after, upTo time.Time) {
 	return after, q.taken
 }
 
-// Last is when the last of what is written was written; zero: nothing is.
+// Last returns when the queue was last written to the neighbour; zero: never.
 func (q *Queue) Last() time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -314,7 +315,7 @@ func (q *Queue) Last() time.Time {
 	return q.marks[len(q.marks)-1].written
 }
 
-// identity tells routes of all families apart.
+// identity identifies a route of any family.
 type identity struct {
 	family wire.Family
 	nlri   string

@@ -16,7 +16,7 @@ func block(n int) string {
 
 var attributes = &wire.Attributes{NextHop: "\x0a\x00\x00\x01"}
 
-// neighbour applies what it takes from a queue, entry by entry, as a BGP speaker would.
+// neighbour applies the entries that it takes from a queue one by one, as a BGP speaker would.
 type neighbour map[string]string // NLRI to route targets
 
 func (n neighbour) take(q *Queue) bool {
@@ -48,8 +48,8 @@ func (n neighbour) take(q *Queue) bool {
 	return true
 }
 
-// TestCoalescingChangesNothing: whatever is dropped on the way, the neighbour ends up with what it should have, and the
-// queue stays within its bound.
+// TestCoalescingChangesNothing checks that the neighbour ends up with the routes that it should have, whatever the queue
+// drops, and that the queue stays within its bound.
 func TestCoalescingChangesNothing(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -86,7 +86,8 @@ func TestCoalescingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestANeighbourThatTakesNothingDoesNotGrow: an endless stream of new routes that come and go leaves nothing behind.
+// TestANeighbourThatTakesNothingDoesNotGrow checks that an endless stream of new routes that come and go leaves nothing
+// behind.
 func TestANeighbourThatTakesNothingDoesNotGrow(t *testing.T) {
 	q := NewQueue()
 	most := 0
@@ -101,8 +102,8 @@ func TestANeighbourThatTakesNothingDoesNotGrow(t *testing.T) {
 	}
 }
 
-// TestOldAttributesDoNotWaitForever: a few routes that change their attributes, of 60 KB each, again and again, for a
-// neighbour that takes nothing: what was superseded goes before it is more than twice what is due, and a bound.
+// TestOldAttributesDoNotWaitForever has a few routes change their attributes of 60 KB again and again, for a neighbour that
+// takes nothing. The queue must drop superseded attributes before they exceed twice what is due, plus a bound.
 func TestOldAttributesDoNotWaitForever(t *testing.T) {
 	q := NewQueue()
 	const routes = 20
@@ -163,7 +164,7 @@ func TestOnWritten(t *testing.T) {
 	}
 }
 
-// TestABatchIsEncodedOncePerKindOfRecipient, however many recipients there are.
+// TestABatchIsEncodedOncePerKindOfRecipient checks this with twenty recipients of three kinds.
 func TestABatchIsEncodedOncePerKindOfRecipient(t *testing.T) {
 	attributes := &wire.Attributes{NextHop: "\x0a\x00\x00\x01", Path: "\x40\x01\x01\x00\x40\x02\x00\x40\x05\x04\x00\x00\x00\x64"}
 	b := Announce(wire.VPLS, attributes, wire.Reflection{Originator: "aaaa", Cluster: "bbbb", ASN: 65000}, []string{block(1)})
@@ -180,8 +181,8 @@ func TestABatchIsEncodedOncePerKindOfRecipient(t *testing.T) {
 	}
 }
 
-// TestManyRoutesAreNotLookedAtOneByOne: a neighbour with a large table gets it, loses it and gets it again without a
-// search for what is superseded, which would find nothing.
+// TestManyRoutesAreNotLookedAtOneByOne checks that a neighbour gets a large table, loses it and gets it again without a
+// search for superseded routes, which would find nothing.
 func TestManyRoutesAreNotLookedAtOneByOne(t *testing.T) {
 	q, nlris := NewQueue(), make([]string, 5*compactAt)
 	for i := range nlris {
@@ -205,7 +206,7 @@ func TestManyRoutesAreNotLookedAtOneByOne(t *testing.T) {
 			t.Fatalf("round %d: the neighbour has %d routes", round, len(n))
 		}
 	}
-	for range 4 { // and one that does not take them is not sent what came and went
+	for range 4 { // a neighbour that takes nothing is not sent what came and went
 		q.Announce(Announce(wire.VPLS, attributes, wire.Reflection{}, nlris), "\x00\x02\xfd\xe8\x00\x00\x00\x01", false)
 		q.Withdraw(Withdraw(wire.VPLS, nlris))
 	}
@@ -214,7 +215,8 @@ func TestManyRoutesAreNotLookedAtOneByOne(t *testing.T) {
 	}
 }
 
-// TestLatelyWritten: what was written a while ago is known from what was not, with nothing else to do and amid much else.
+// TestLatelyWritten checks that the queue distinguishes what was written a while ago from what was written lately, with
+// nothing and with much written in between.
 func TestLatelyWritten(t *testing.T) {
 	for _, between := range []int{0, 2000} {
 		q := NewQueue()
@@ -230,7 +232,7 @@ func TestLatelyWritten(t *testing.T) {
 			write(block(2))
 		}
 		q.mu.Lock()
-		for i := range q.marks { // as if it were a minute ago
+		for i := range q.marks { // moves them one minute back
 			q.marks[i].appended, q.marks[i].written = q.marks[i].appended.Add(-time.Minute), q.marks[i].written.Add(-time.Minute)
 		}
 		q.mu.Unlock()
@@ -246,7 +248,8 @@ func TestLatelyWritten(t *testing.T) {
 	}
 }
 
-// TestBegunIsLately: a peer may end its session while it is written to, before the queue hears that it was.
+// TestBegunIsLately checks entries that are being written: a peer may end its session before the queue learns that they
+// were written.
 func TestBegunIsLately(t *testing.T) {
 	q := NewQueue()
 	before := time.Now()

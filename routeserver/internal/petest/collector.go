@@ -14,7 +14,7 @@ import (
 	"github.com/osrg/gobgp/v4/pkg/packet/bmp"
 )
 
-// Monitored is what a collector knows about a peer. Routes are NLRI text to sorted route targets.
+// Monitored is a collector's knowledge of a peer. Routes map NLRI text to sorted route targets.
 type Monitored struct {
 	Label           string
 	Up              *bmp.BMPPeerUpNotification // nil: down
@@ -40,7 +40,7 @@ type Collector struct {
 	closed     bool
 }
 
-// NewCollector makes a collector that hears what it is told to.
+// NewCollector makes a collector without a connection.
 func NewCollector(t testing.TB) *Collector {
 	return &Collector{t: t, peers: map[string]*Monitored{}, Init: map[uint16]string{}}
 }
@@ -92,7 +92,7 @@ func (c *Collector) read(conn net.Conn) {
 	}
 }
 
-// Hear takes messages.
+// Hear parses messages.
 func (c *Collector) Hear(data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,7 +210,7 @@ func (p *Monitored) routes(u *bgp.BGPUpdate, outward bool) {
 	}
 }
 
-// Peer is a copy of what is known about a peer; nothing, if it was never up.
+// Peer returns a copy of the knowledge of a peer; it is empty if the peer was never up.
 func (c *Collector) Peer(address string) Monitored {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,14 +238,14 @@ func (c *Collector) Up() []string {
 	return up
 }
 
-// Ended says whether a Termination came, and how many connections began with an Initiation.
+// Ended reports whether a Termination came, and how many connections began with an Initiation.
 func (c *Collector) Ended() (terminated bool, sessions int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Terminated, c.Sessions
 }
 
-// Until waits for something about a peer.
+// Until waits for a condition about a peer.
 func (c *Collector) Until(what, address string, ok func(Monitored) bool) Monitored {
 	c.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {

@@ -29,10 +29,10 @@ type PE struct {
 	refresh []uint8
 	closed  chan struct{}
 	coding  *bgp.MarshallingOption
-	Last    *bgp.BGPNotification // why the session ended, once Closed is
+	Last    *bgp.BGPNotification // NOTIFICATION that ended the session, after Closed
 }
 
-// Options are how a PE opens its session; zero values stand for what is usual.
+// Options are the settings of a PE's session; zero values mean the usual settings.
 type Options struct {
 	Local, Remote string // addresses; Remote with port
 	ASN           uint32
@@ -55,7 +55,7 @@ func Connect(t testing.TB, o Options) *PE {
 	return Over(t, conn, o)
 }
 
-// Over speaks BGP over a connection that is there already.
+// Over speaks BGP over an existing connection.
 func Over(t testing.TB, conn net.Conn, o Options) *PE {
 	t.Helper()
 	p := &PE{t: t, Conn: conn, rib: map[string]string{}, closed: make(chan struct{}), coding: &bgp.MarshallingOption{Use2ByteAS: o.TwoOctet}}
@@ -175,7 +175,7 @@ func (p *PE) read() (*bgp.BGPMessage, error) {
 	return bgp.ParseBGPBody(h, body, p.coding)
 }
 
-// Run hears what comes, in the background.
+// Run reads messages in the background.
 func (p *PE) Run() {
 	go func() {
 		defer close(p.closed)
@@ -271,7 +271,7 @@ func (p *PE) Has(want map[string]string) {
 	})
 }
 
-// Closed waits until the session is over, and gives the NOTIFICATION that ended it, or nil.
+// Closed waits until the session is over, and returns the NOTIFICATION that ended it, or nil.
 func (p *PE) Closed() *bgp.BGPNotification {
 	p.t.Helper()
 	select {
@@ -284,7 +284,7 @@ func (p *PE) Closed() *bgp.BGPNotification {
 	return p.Last
 }
 
-// Over says whether the session is over.
+// Over reports whether the session is over.
 func (p *PE) Over() bool {
 	select {
 	case <-p.closed:
@@ -294,39 +294,39 @@ func (p *PE) Over() bool {
 	}
 }
 
-// Routes gives the routes that the PE has: NLRI text to route targets.
+// Routes returns the routes that the PE has: NLRI text to route targets.
 func (p *PE) Routes() map[string]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.rib)
 }
 
-// Updates gives the UPDATEs that came so far.
+// Updates returns the UPDATEs received so far.
 func (p *PE) Updates() []*bgp.BGPUpdate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]*bgp.BGPUpdate(nil), p.updates...)
 }
 
-// Refreshes gives the kinds of ROUTE-REFRESH messages that came so far.
+// Refreshes returns the kinds of ROUTE-REFRESH messages received so far.
 func (p *PE) Refreshes() []uint8 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]uint8(nil), p.refresh...)
 }
 
-// Locked gives the UPDATEs, for use within Until.
+// Locked returns the UPDATEs, for use within Until.
 func (p *PE) Locked() []*bgp.BGPUpdate { return p.updates }
 
-// RefreshesLocked gives the ROUTE-REFRESH kinds, for use within Until.
+// RefreshesLocked returns the ROUTE-REFRESH kinds, for use within Until.
 func (p *PE) RefreshesLocked() []uint8 { return p.refresh }
 
-// Ends is the number of End-of-RIB markers that came so far.
+// Ends returns the number of End-of-RIB markers received so far.
 func (p *PE) Ends() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ends
 }
 
-// EndsLocked is the number of End-of-RIB markers, for use within Until.
+// EndsLocked returns the number of End-of-RIB markers, for use within Until.
 func (p *PE) EndsLocked() int { return p.ends }

@@ -7,7 +7,7 @@ import (
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 )
 
-// VPLS makes an NLRI.
+// VPLS makes a VPLS NLRI.
 func VPLS(t testing.TB, rd string, ve, offset, size uint16, base uint32) bgp.NLRI {
 	t.Helper()
 	parsed, err := bgp.ParseRouteDistinguisher(rd)
@@ -45,7 +45,7 @@ func Announcement(t testing.TB, f bgp.Family, nlris []bgp.NLRI, rts []string, mo
 // Hop is the usual next hop.
 const Hop = "192.0.2.9"
 
-// AnnouncementVia is Announcement with another next hop.
+// AnnouncementVia does the same as Announcement with another next hop.
 func AnnouncementVia(t testing.TB, hop string, f bgp.Family, nlris []bgp.NLRI, rts []string, more ...bgp.PathAttributeInterface) *bgp.BGPMessage {
 	t.Helper()
 	reach, err := bgp.NewPathAttributeMpReachNLRI(f, paths(nlris), netip.MustParseAddr(hop))

@@ -1,33 +1,33 @@
-// Package poison decides which of many routes it is after which a neighbour ends its session. It knows nothing of sessions,
-// of time or of BGP: it is told how a session ended and what the neighbour had just been sent, and says what to hold back,
-// what to try next, and which route is found. It is group testing by halving (Dorfman 1943; Hwang 1972).
+// Package poison finds the one among many routes after which a neighbour ends its session. It knows nothing of
+// sessions, time or BGP: its input is how a session ended and which routes the neighbour had just been sent; its output
+// is which routes to hold back, to try next, and to blame. It is group testing by halving (Dorfman 1943; Hwang 1972).
 package poison
 
-// Case is one search, for one neighbour. K tells routes apart as they are sent: another version is another route.
+// Case is one search, for one neighbour. K identifies a version of a route: another version is another route.
 //
-// All suspects are held back at first. One set of them after the other is sent, each route in a message of its own, while
-// all else has been sent before. A set that the neighbour bears is cleared; one that it does not is halved. The older half is
-// tried first: the route that was sent last is the likeliest, and if all others are cleared it is found without a trial.
+// At first all suspects are held back. Then one set of them after the other is sent, each route in its own message,
+// after all other routes. A set is cleared if the neighbour keeps its session, and halved if not. The older half is
+// tried first: the last route sent is the likeliest one, and if all others are cleared it is found without a trial.
 type Case[K comparable] struct {
 	sets    []*set[K] // to be tried, the next one last
-	trial   *set[K]   // what is tried now
+	trial   *set[K]   // set on trial
 	held    map[K]struct{}
 	cleared map[K]struct{}
 	found   int
 	apart   bool // every suspect was sent in a message of its own from the beginning
 }
 
-// set is suspects, in the order in which they were sent.
+// set is a set of suspects, in the order in which they were sent.
 type set[K comparable] struct {
 	routes  []K
-	guilty  bool    // one of them certainly is a poison
-	other   *set[K] // the half that was not tried yet
+	guilty  bool    // at least one of them certainly is a poison
+	other   *set[K] // the half not yet tried
 	implied bool    // that half is guilty if this one is not
 }
 
-// Open begins a search. The last suspect is the likeliest one, and the last few, as many as unlike says, are unlike all that the
-// neighbour has borne: all others are tried at once first. apart says that no two of them shared a message; if they did, it may
-// be the message that the neighbour does not bear, and none of the routes.
+// Open begins a search. The last suspect is the likeliest one. The last `unlike` suspects are unlike all that the
+// neighbour has accepted, so all others are tried together first. apart says that no two suspects shared a message; if
+// two did, the message may be what the neighbour does not accept, rather than a route.
 func Open[K comparable](suspects []K, unlike int, apart bool) (c *Case[K], found []K) {
 	c = &Case[K]{held: map[K]struct{}{}, cleared: map[K]struct{}{}, apart: apart || len(suspects) == 1}
 	if 0 < unlike && unlike < len(suspects) {
@@ -37,8 +37,8 @@ func Open[K comparable](suspects []K, unlike int, apart bool) (c *Case[K], found
 	return c, c.accuse(suspects, c.apart)
 }
 
-// Ended takes in that the neighbour ended a session in the same manner again; recent is what it had just been sent, as in
-// Open. found are routes that are poisons for certain.
+// Ended records that the neighbour ended a session in the same manner again; recent are the routes just sent, and apart
+// is as in Open. found are routes that certainly are poisons.
 func (c *Case[K]) Ended(recent []K, apart bool) (found []K) {
 	tried := c.trial
 	if c.trial = nil; tried == nil {
@@ -46,12 +46,12 @@ func (c *Case[K]) Ended(recent []K, apart bool) (found []K) {
 	}
 	others := c.without(c.fresh(recent), tried.routes)
 	if tried.other != nil {
-		tried.other.guilty = false // this half explains why the whole was not borne
+		tried.other.guilty = false // this half explains why the neighbour did not accept the whole
 	}
 	for _, k := range tried.routes {
 		c.held[k] = struct{}{}
 	}
-	if len(others) > 0 { // it was one of these, or one of those
+	if len(others) > 0 { // it was one of the new routes, or one of those on trial
 		c.push(&set[K]{routes: others})
 		c.push(&set[K]{routes: tried.routes})
 		return nil
@@ -60,7 +60,7 @@ func (c *Case[K]) Ended(recent []K, apart bool) (found []K) {
 	return c.divide(tried)
 }
 
-// accuse adds suspects. A single one is found.
+// accuse adds suspects. A single suspect is found at once.
 func (c *Case[K]) accuse(suspects []K, apart bool) (found []K) {
 	if len(suspects) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (c *Case[K]) accuse(suspects []K, apart bool) (found []K) {
 	return c.divide(&set[K]{routes: suspects, guilty: apart || len(suspects) == 1})
 }
 
-// fresh are those of the routes that were not cleared; all, if all were: the neighbour is not consistent.
+// fresh returns the routes that were not cleared, or all if all were cleared: then the neighbour is not consistent.
 func (c *Case[K]) fresh(routes []K) []K {
 	var fresh []K
 	for _, k := range routes {
@@ -95,7 +95,7 @@ func (c *Case[K]) without(routes, these []K) (rest []K) {
 	return rest
 }
 
-// push puts a set in front.
+// push adds a set to be tried next.
 func (c *Case[K]) push(s *set[K]) {
 	for _, k := range s.routes {
 		c.held[k] = struct{}{}
@@ -103,7 +103,7 @@ func (c *Case[K]) push(s *set[K]) {
 	c.sets = append(c.sets, s)
 }
 
-// divide puts the halves of a set in front that was not borne. A single route of a guilty set is found.
+// divide pushes the halves of a set that the neighbour did not accept. A single route of a guilty set is found.
 func (c *Case[K]) divide(s *set[K]) (found []K) {
 	if len(s.routes) == 1 {
 		delete(c.held, s.routes[0])
@@ -114,7 +114,7 @@ func (c *Case[K]) divide(s *set[K]) (found []K) {
 	return nil
 }
 
-// part puts the two parts of a set in front, the first n routes to be tried before the others.
+// part pushes the two parts of a set; the first n routes are tried before the others.
 func (c *Case[K]) part(s *set[K], n int) {
 	older, newer := &set[K]{routes: s.routes[:n:n]}, &set[K]{routes: s.routes[n:]}
 	older.other, older.implied = newer, s.guilty
@@ -122,8 +122,8 @@ func (c *Case[K]) part(s *set[K], n int) {
 	c.push(older)
 }
 
-// Next gives the routes to be tried now, and those that are found without a trial. present says whether a route would be
-// sent at all; those that would not are suspects no more. Nothing is tried: the search is over.
+// Next returns the routes to be tried now, and those found without a trial. present reports whether a route would be
+// sent at all; others are no longer suspects. If no route is to be tried, the search is over.
 func (c *Case[K]) Next(present func(K) bool) (trial, found []K) {
 	for c.trial == nil && len(c.sets) > 0 {
 		last := len(c.sets) - 1
@@ -157,7 +157,7 @@ func (c *Case[K]) Next(present func(K) bool) (trial, found []K) {
 	return trial, found
 }
 
-// Survived takes in that the neighbour bears what is tried, for as long as it may take to end its session.
+// Survived records that the neighbour kept its session for as long as it may take to end it, so the trial clears its routes.
 func (c *Case[K]) Survived() (cleared []K) {
 	s := c.trial
 	if s == nil {
@@ -173,7 +173,7 @@ func (c *Case[K]) Survived() (cleared []K) {
 	return s.routes
 }
 
-// Interrupted takes in that the session ended for another reason: the trial says nothing, and is to be had again.
+// Interrupted records that the session ended for another reason, so the trial has to be repeated.
 func (c *Case[K]) Interrupted() {
 	if s := c.trial; s != nil {
 		c.trial = nil
@@ -181,19 +181,19 @@ func (c *Case[K]) Interrupted() {
 	}
 }
 
-// Holds says whether a route is held back as a suspect.
+// Holds reports whether a route is held back as a suspect.
 func (c *Case[K]) Holds(k K) bool {
 	_, held := c.held[k]
 	return held
 }
 
-// Held is how many are.
+// Held returns the number of routes held back.
 func (c *Case[K]) Held() int { return len(c.held) }
 
-// Open says whether there is something to be tried.
+// Open reports whether there are sets to be tried.
 func (c *Case[K]) Open() bool { return c.trial != nil || len(c.sets) > 0 }
 
-// Trying is how many routes are on trial.
+// Trying returns the number of routes on trial.
 func (c *Case[K]) Trying() int {
 	if c.trial == nil {
 		return 0
@@ -201,6 +201,6 @@ func (c *Case[K]) Trying() int {
 	return len(c.trial.routes)
 }
 
-// Together says, of a search that is over, that each route alone is borne: what the neighbour does not bear is several of
-// them in one message.
+// Together reports, for a search that is over, that the neighbour accepts each route alone, but not several of them in
+// one message.
 func (c *Case[K]) Together() bool { return !c.Open() && !c.apart && c.found == 0 && len(c.cleared) > 0 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// neighbour bears all routes but its poisons.
+// neighbour accepts all routes except its poisons.
 type neighbour struct {
 	poisons  map[int]bool
 	sessions int // that it ended
@@ -18,7 +18,7 @@ type neighbour struct {
 
 func all(int) bool { return true }
 
-// search plays a whole search: n routes are sent at first, and others as the case says.
+// search runs a whole search: it sends all routes at first, and then those that the case selects.
 func search(n *neighbour, routes []int, apart bool) (found []int) {
 	n.sessions = 1
 	c, found := Open(routes, 0, apart)
@@ -50,8 +50,8 @@ func numbers(n int) []int {
 	return list
 }
 
-// TestAnySetOfPoisonsIsFound: exactly the poisons are found, all others are sent in the end, and of p poisons among n routes
-// each costs at most as many sessions as n can be halved, and one.
+// TestAnySetOfPoisonsIsFound checks that exactly the poisons are found, all others are sent in the end, and each of p
+// poisons among n routes costs at most one session more than the number of times that n can be halved.
 func TestAnySetOfPoisonsIsFound(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 20))
@@ -81,8 +81,8 @@ func TestAnySetOfPoisonsIsFound(t *testing.T) {
 	}
 }
 
-// TestTheLastRouteCostsOneSession: the session that it ended when it came is the only one that is lost for it, whatever was
-// sent shortly before.
+// TestTheLastRouteCostsOneSession checks that a poison that comes last costs only the session that it ended, whatever
+// was sent shortly before.
 func TestTheLastRouteCostsOneSession(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 10, 1000} {
 		n := &neighbour{poisons: map[int]bool{size - 1: true}}
@@ -92,7 +92,8 @@ func TestTheLastRouteCostsOneSession(t *testing.T) {
 	}
 }
 
-// TestRoutesThatAreBorneOneByOne: nobody is found where the neighbour only minds them in one message, and that is said.
+// TestRoutesThatAreBorneOneByOne checks that no route is found, and Together reports it, if the neighbour refuses them
+// only in one message.
 func TestRoutesThatAreBorneOneByOne(t *testing.T) {
 	for _, size := range []int{2, 3, 7, 64} {
 		c, found := Open(numbers(size), 0, false)
@@ -111,7 +112,8 @@ func TestRoutesThatAreBorneOneByOne(t *testing.T) {
 	}
 }
 
-// TestWhatIsGoneIsNoSuspect: routes that are withdrawn during the search are not tried, and what is left proves nothing.
+// TestWhatIsGoneIsNoSuspect checks that routes withdrawn during the search are not tried, and that no remaining route
+// is found without a trial.
 func TestWhatIsGoneIsNoSuspect(t *testing.T) {
 	c, _ := Open(numbers(8), 0, true)
 	trial, found := c.Next(func(k int) bool { return k == 2 || k == 6 })
@@ -128,7 +130,8 @@ func TestWhatIsGoneIsNoSuspect(t *testing.T) {
 	}
 }
 
-// TestAnotherRouteDuringATrial: the session may have ended for a route that came meanwhile, and both are tried by themselves.
+// TestAnotherRouteDuringATrial checks that a route that came during a trial and the route on trial are each tried
+// alone, since either may have ended the session.
 func TestAnotherRouteDuringATrial(t *testing.T) {
 	for _, poison := range []int{0, 9} {
 		c, _ := Open(numbers(2), 0, true)
@@ -166,7 +169,7 @@ func TestAnInterruptedTrialSaysNothing(t *testing.T) {
 	}
 }
 
-// TestTheBaseIsSuspectedLast: what a search has cleared is not suspected again as long as there is something else.
+// TestTheBaseIsSuspectedLast checks that a cleared route is not suspected again while there are other suspects.
 func TestTheBaseIsSuspectedLast(t *testing.T) {
 	c, _ := Open(numbers(2), 0, false)
 	c.Next(all)
@@ -179,7 +182,8 @@ func TestTheBaseIsSuspectedLast(t *testing.T) {
 	}
 }
 
-// TestARouteUnlikeAllOthersCostsOneSession, if the others are borne; and a search that was misled finds the poison all the same.
+// TestARouteUnlikeAllOthersCostsOneSession checks this if the others are accepted, and that a search that was misled
+// still finds the poison.
 func TestARouteUnlikeAllOthersCostsOneSession(t *testing.T) {
 	for _, size := range []int{2, 3, 10, 300} {
 		for _, poison := range []int{size - 1, 0} {

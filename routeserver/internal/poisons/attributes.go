@@ -14,7 +14,7 @@ type attribute struct {
 	hurts       []string
 }
 
-// attributes are poisons that a route of any family can carry.
+// attributes returns the poisons that a route of any family can carry.
 func attributes() []attribute {
 	return slices.Concat(flags(), communities(), extended(), prefixSIDs(), tunnels(), pmsiTunnels(), others(), deprecated())
 }
@@ -23,13 +23,13 @@ func poison(fate Fate, name, encoded string, hurts ...string) attribute {
 	return attribute{name: name, encoded: bytes(encoded), fate: fate, hurts: hurts}
 }
 
-// long is an attribute of many bytes with a length field of two.
+// long returns an attribute of many bytes with a length field of two.
 func long(fate Fate, name, head string, value string, times int) attribute {
 	n := len(bytes(value)) * times
 	return attribute{name: name, encoded: join(bytes(head), []byte{byte(n >> 8), byte(n)}, bytes(strings.Repeat(value, times))), fate: fate}
 }
 
-// flags are reserved and misplaced bits (RFC 4271 section 4.3).
+// flags returns attributes with reserved and misplaced bits (RFC 4271 section 4.3).
 func flags() []attribute {
 	return []attribute{
 		poison(Mended, "unknown attribute with reserved flags", "c5c8 04 01020304"),
@@ -43,7 +43,7 @@ func flags() []attribute {
 		poison(Withdrawn, "COMMUNITIES that are well-known", "4008 04 fde80001"),
 		poison(Withdrawn, "MULTI_EXIT_DISC that is transitive", "c004 04 00000001"),
 		poison(Mended, "unknown attribute that is not transitive", "80c8 01 00"),
-		poison(Mended, "unknown attribute", "c0c8 01 00"), // goes on as partial
+		poison(Mended, "unknown attribute", "c0c8 01 00"), // relayed as partial
 		poison(Mended, "empty unknown attribute", "c0c8 00"),
 		poison(Relayed, "unknown attribute that is partial", "e0c8 01 00"),
 		poison(Mended, "attribute of type 0", "c000 01 00"),
@@ -53,7 +53,7 @@ func flags() []attribute {
 	}
 }
 
-// communities are lists with repetitions or of a wrong length (RFC 7606 sections 7.8, 7.14 and 7.15, RFC 8092).
+// communities returns lists with repetitions or of a wrong length (RFC 7606 sections 7.8, 7.14 and 7.15, RFC 8092).
 func communities() []attribute {
 	large := "0000fde8 00000001 00000002"
 	six := "0003 20010db8000000000000000000000001 0007"
@@ -71,8 +71,8 @@ func communities() []attribute {
 	}
 }
 
-// extended are extended communities (RFC 4360). gobgpd (4.8) cannot read those of EVPN and of the mobile user plane that it has
-// no name for, and takes their routes for withdrawn.
+// extended returns extended communities (RFC 4360). gobgpd (4.8) cannot read those of EVPN and of the mobile user plane
+// that it has no name for, and treats their routes as withdrawn.
 func extended() []attribute {
 	beside := func(fate Fate, name, list string) attribute {
 		return attribute{name: name, communities: bytes(list), fate: fate}
@@ -89,7 +89,7 @@ func extended() []attribute {
 	}
 }
 
-// prefixSIDs are BGP Prefix-SID attributes (RFC 8669, RFC 9252): TLVs of type 1 and length 2.
+// prefixSIDs returns BGP Prefix-SID attributes (RFC 8669, RFC 9252): TLVs of type 1 and length 2.
 func prefixSIDs() []attribute {
 	sid := "00 20010db8000000000000000000000001 00 0013 00" // reserved, SID, flags, behaviour End.DT4, reserved
 	structure := "01 0006 28 18 10 00 10 40"
@@ -118,8 +118,8 @@ func prefixSIDs() []attribute {
 	}
 }
 
-// tunnels are Tunnel Encapsulation attributes (RFC 9012): TLVs of type 2 and length 2, with sub-TLVs of type 1 and length 1, or
-// 2 from type 128 on.
+// tunnels returns Tunnel Encapsulation attributes (RFC 9012): TLVs of type 2 and length 2, with sub-TLVs of type 1 and
+// length 1, or 2 from type 128 on.
 func tunnels() []attribute {
 	return []attribute{
 		poison(Withdrawn, "empty Tunnel Encapsulation", "c017 00"),
@@ -143,7 +143,7 @@ func tunnels() []attribute {
 	}
 }
 
-// pmsiTunnels are PMSI Tunnel attributes (RFC 6514 section 5): flags 1, type 1, label 3, identifier.
+// pmsiTunnels returns PMSI Tunnel attributes (RFC 6514 section 5): flags 1, type 1, label 3, identifier.
 func pmsiTunnels() []attribute {
 	return []attribute{
 		poison(Withdrawn, "empty PMSI tunnel", "c016 00"),
@@ -164,7 +164,7 @@ func pmsiTunnels() []attribute {
 	}
 }
 
-// others are attributes that a PE of another make may send.
+// others returns attributes that a PE of another vendor may send.
 func others() []attribute {
 	return []attribute{
 		poison(Mended, "AIGP that is transitive", "c01a 0b 01000b 0000000000000064"),
@@ -199,7 +199,7 @@ func others() []attribute {
 	}
 }
 
-// deprecated are code points that no document in force gives a form (IANA, RFC 6938, RFC 8093).
+// deprecated returns attributes of code points that no document in force gives a form (IANA, RFC 6938, RFC 8093).
 func deprecated() []attribute {
 	var all []attribute
 	for _, kind := range []struct{ name, code string }{

@@ -5,14 +5,14 @@ import "slices"
 // nlri is a poison in the NLRI or the next hop.
 type nlri struct {
 	family, name string
-	nlri, hop    []byte // hop: another than the usual one
+	nlri, hop    []byte // hop: only if not the usual one
 	fate         Fate
 	hurts        []string
 }
 
 func nlris(s Site) []nlri { return slices.Concat(hops(s), evpn(s), multicast(s)) }
 
-// hops are next hops of VPN routes whose RD is not zero (RFC 4364 section 4.3.2, RFC 4659 section 3.2.1).
+// hops returns VPN routes whose next hop has an RD that is not zero (RFC 4364 section 4.3.2, RFC 4659 section 3.2.1).
 func hops(s Site) []nlri {
 	rd := bytes("0001fde800000001")
 	hop6, local, none := s.Hop6.AsSlice(), bytes("fe80000000000000 0000000000000001"), make([]byte, 8)
@@ -24,7 +24,7 @@ func hops(s Site) []nlri {
 	}
 }
 
-// evpn are routes of the types 1 to 5 (RFC 7432, RFC 9136).
+// evpn returns routes of the types 1 to 5 (RFC 7432, RFC 9136).
 func evpn(s Site) []nlri {
 	typed := func(kind byte, parts ...[]byte) []byte {
 		v := join(append([][]byte{s.RD[:]}, parts...)...)
@@ -46,7 +46,7 @@ func evpn(s Site) []nlri {
 	}
 }
 
-// multicast are EVPN routes of the types 6 to 11 (RFC 9251, RFC 9572).
+// multicast returns EVPN routes of the types 6 to 11 (RFC 9251, RFC 9572).
 func multicast(s Site) (all []nlri) {
 	for kind := byte(6); kind <= 11; kind++ {
 		for _, n := range []byte{8, 20, 40, 200} {

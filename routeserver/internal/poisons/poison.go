@@ -1,5 +1,5 @@
-// Package poisons is a corpus of routes with which one PE can hurt others: attributes and NLRIs that are not well formed, and
-// such that are but reset a known implementation. It is written by hand and shares no code with the route server.
+// Package poisons is a corpus of routes with which one PE can hurt others: malformed attributes and NLRIs, and
+// well-formed ones that reset a known implementation. It is written by hand and shares no code with the route server.
 package poisons
 
 import (
@@ -9,13 +9,13 @@ import (
 	"weft/routeserver/internal/rawbgp"
 )
 
-// Fate is what becomes of a route on its way through the route server.
+// Fate is the treatment of a route by the route server.
 type Fate string
 
 // The fates.
 const (
-	Relayed   Fate = "relayed"   // others get it as it was announced
-	Mended    Fate = "mended"    // others get it without what is wrong with it
+	Relayed   Fate = "relayed"   // others get it as announced
+	Mended    Fate = "mended"    // others get it without its faulty parts
 	Withdrawn Fate = "withdrawn" // nobody gets it
 )
 
@@ -27,7 +27,7 @@ const (
 	VPNv6 = "vpnv6"
 )
 
-// Daemons that cannot take routes which are well formed: every release that was tried, or one of them.
+// Daemons that cannot take certain well-formed routes: every release that was tried, or one of them.
 const (
 	FRR   = "FRR"
 	FRR10 = "FRR 10"
@@ -35,14 +35,14 @@ const (
 	GoBGP = "gobgpd"
 )
 
-// Site is whose routes carry the poisons: an endpoint of the internal PE that announces them.
+// Site is the owner of the routes that carry the poisons: an endpoint of the internal PE that announces them.
 type Site struct {
 	RD, RT [8]byte
 	Hop    netip.Addr // IPv4
 	Hop6   netip.Addr // next hop of VPNv6 routes
 }
 
-// Poison is a route that hurts, or that hurt once.
+// Poison is a route that hurts other PEs, or did so once.
 type Poison struct {
 	Name         string
 	Family       string
@@ -50,12 +50,12 @@ type Poison struct {
 	Attributes   []byte // encoded path attributes after the usual ones
 	Communities  []byte // extended communities after the route target
 	Fate         Fate
-	Hurts        []string // daemons that end their session when it reaches them, though it is well formed
+	Hurts        []string // daemons that end their session on receipt, though it is well-formed
 	Announcement []byte   // a whole UPDATE, as an internal PE with four-octet AS numbers sends it
 	Withdrawal   []byte   // a whole UPDATE
 }
 
-// In lists the poisons that a family carries. Each has a route of its own.
+// In returns the poisons that a family carries. Each has its own route.
 func In(family string, s Site) (all []Poison) {
 	for i, a := range attributes() {
 		all = append(all, s.poison(family, a.name, carrier(family, s, i), s.hop(family), a.encoded, a.communities, a.fate, a.hurts))
@@ -72,7 +72,7 @@ func In(family string, s Site) (all []Poison) {
 	return all
 }
 
-// Healthy is a route of a family with nothing wrong with it, other than those of In.
+// Healthy returns a route of a family without faults, different from those of In.
 func Healthy(family string, s Site) Poison {
 	return s.poison(family, "healthy", carrier(family, s, 1000), s.hop(family), nil, nil, Relayed, nil)
 }
@@ -94,7 +94,7 @@ func (s Site) poison(family, name string, nlri, hop, more, communities []byte, f
 	}
 }
 
-// identifiers are AFI and SAFI.
+// identifiers are the AFI and SAFI.
 var identifiers = map[string][3]byte{VPLS: {0, 25, 65}, EVPN: {0, 25, 70}, VPNv4: {0, 1, 128}, VPNv6: {0, 2, 128}}
 
 func (s Site) hop(family string) []byte {
@@ -107,7 +107,7 @@ func (s Site) hop(family string) []byte {
 	return s.Hop.AsSlice()
 }
 
-// carrier is route i of a site, for attributes that any family carries.
+// carrier returns route i of a site, for attributes that any family carries.
 func carrier(family string, s Site, i int) []byte {
 	high, low := byte(i>>8), byte(i)
 	switch family {

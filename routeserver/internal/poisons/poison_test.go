@@ -11,7 +11,7 @@ var site = Site{
 	Hop: netip.MustParseAddr("192.0.2.9"), Hop6: netip.MustParseAddr("2001:db8::9"),
 }
 
-// Each poison has a name and a route of its own, so that tests can tell which one does harm.
+// TestPoisonsAreToldApart checks that each poison has its own name and route, so that tests can tell which one does harm.
 func TestPoisonsAreToldApart(t *testing.T) {
 	for _, family := range []string{VPLS, EVPN, VPNv4, VPNv6} {
 		names, routes := map[string]bool{}, map[string]string{}
@@ -33,7 +33,7 @@ func TestPoisonsAreToldApart(t *testing.T) {
 	}
 }
 
-// Messages are whole: a poison is in an attribute or an NLRI, never in what holds them.
+// TestMessagesAreWhole checks the lengths of the messages: a fault is in an attribute or an NLRI, never in what holds them.
 func TestMessagesAreWhole(t *testing.T) {
 	for _, p := range In(EVPN, site) {
 		for _, m := range [][]byte{p.Announcement, p.Withdrawal} {

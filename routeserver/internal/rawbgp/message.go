@@ -1,5 +1,5 @@
-// Package rawbgp writes BGP messages byte by byte for emulated PEs. It shares no code with the route server, whose errors
-// they are to find.
+// Package rawbgp writes BGP messages byte by byte for emulated PEs. It shares no code with the route server, so that it
+// can reveal the route server's errors.
 package rawbgp
 
 import "encoding/binary"
@@ -13,7 +13,7 @@ const (
 	TypeRefresh      = 5
 )
 
-// Message is a whole message of a type (RFC 4271 section 4.1).
+// Message returns a whole message of a type (RFC 4271 section 4.1).
 func Message(kind byte, body []byte) []byte {
 	m := make([]byte, 16, 19+len(body))
 	for i := range m {
@@ -23,12 +23,12 @@ func Message(kind byte, body []byte) []byte {
 	return append(append(m, kind), body...)
 }
 
-// Attribute is a path attribute with a length of two octets.
+// Attribute returns a path attribute with a length field of two octets.
 func Attribute(flags, kind byte, value []byte) []byte {
 	return append([]byte{flags | 0x10, kind, byte(len(value) >> 8), byte(len(value))}, value...)
 }
 
-// Update is an UPDATE of nothing but path attributes.
+// Update returns an UPDATE that has path attributes only.
 func Update(attributes ...[]byte) []byte {
 	var all []byte
 	for _, a := range attributes {

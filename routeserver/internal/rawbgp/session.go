@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Longest is how many octets a message has at most (RFC 8654 section 3).
+// Longest is the greatest length of a message in octets (RFC 8654 section 3).
 const Longest = 65535
 
 const header = 19
 
-// Shake has a session (RFC 4271 section 8): it writes the OPEN, hears the other's, and exchanges KEEPALIVEs. `in` reads
-// from the connection, on which there is no deadline afterwards.
+// Shake opens a session (RFC 4271 section 8): it writes the OPEN, reads the other one, and exchanges KEEPALIVEs. `in`
+// reads from the connection, which has no deadline afterwards.
 func Shake(conn net.Conn, in io.Reader, open []byte, patience time.Duration) error {
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	if _, err := conn.Write(open); err != nil {
@@ -39,7 +39,7 @@ func Shake(conn net.Conn, in io.Reader, open []byte, patience time.Duration) err
 	return conn.SetDeadline(time.Time{})
 }
 
-// Read takes the next message: its type, and its body, which is in buf (of the Longest).
+// Read reads the next message and returns its type and its body, which is in buf (of length Longest).
 func Read(in io.Reader, buf []byte) (byte, []byte, error) {
 	if _, err := io.ReadFull(in, buf[:header]); err != nil {
 		return 0, nil, err

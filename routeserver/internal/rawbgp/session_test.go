@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestShake with what the other end may answer.
+// TestShake tries answers that the other end may give.
 func TestShake(t *testing.T) {
 	open, alive := Message(TypeOpen, []byte{4}), Message(TypeKeepalive, nil)
 	short := Message(TypeOpen, nil)
@@ -31,7 +31,7 @@ func TestShake(t *testing.T) {
 				go func() { _, _ = theirs.Read(make([]byte, len(alive))) }()
 				_, _ = theirs.Write([]byte(c.answer))
 				if c.err != "" {
-					theirs.Close() // there is no more to come
+					theirs.Close() // no more bytes follow
 				}
 				said <- heard
 			}()

@@ -1,7 +1,7 @@
 // Package rib holds the routes that peers announced, in groups of routes with the same attributes.
 //
-// A group belongs to one peer and to one endpoint, or is in quarantine; all its routes go to the same recipients with the
-// same route targets. So what was sent to whom (the Adj-RIB-Out of every peer) is kept per group, not per route.
+// A group belongs to one peer. It belongs to one endpoint, or it is in quarantine. All its routes go to the same recipients
+// with the same route targets. So the Adj-RIB-Out of every peer is kept per group, not per route.
 package rib
 
 import (
@@ -15,33 +15,33 @@ import (
 // Reason is why a route is in quarantine; empty if it is not.
 type Reason string
 
-// The reasons.
+// Reasons that concern route targets, keys, families, loops and limits.
 const (
 	UnknownRT Reason = "unknown-rt" // no endpoint has this route target
 	ForeignRT Reason = "foreign-rt" // it belongs to an endpoint of another peer
-	NoRT      Reason = "no-rt"      // there is none
-	Ambiguous Reason = "ambiguous"  // there are several, one of them the peer's own
+	NoRT      Reason = "no-rt"      // it has no route target
+	Ambiguous Reason = "ambiguous"  // it has several route targets, one of them of the peer's own endpoint
 	Duplicate Reason = "duplicate"  // another peer's accepted route has the same key
 	Family    Reason = "family"     // the endpoint's routes are of another family
 	Redirect  Reason = "redirect"   // it would redirect traffic into the VRF of a route target
-	Loop      Reason = "loop"       // it was here before
-	Limit     Reason = "limit"      // its endpoint has more routes, or MACs, than it may have
+	Loop      Reason = "loop"       // it was here before: its attributes show a loop
+	Limit     Reason = "limit"      // its endpoint has more routes or MACs than its limit
 
-	// What the endpoint's permits are about.
+	// Reasons that concern the endpoint's announce permits.
 	ForeignRD      Reason = "foreign-rd"      // its RD is not the endpoint's
-	ForeignVE      Reason = "foreign-ve"      // nor its VE ID
-	Labels         Reason = "labels"          // its label block is not of those that the PE receives on
-	NextHop        Reason = "next-hop"        // it sends traffic to where the PE is not
-	Originator     Reason = "originator"      // as does its originator
-	ForeignMAC     Reason = "foreign-mac"     // its MAC is another endpoint's, or no machine's
-	ForeignAddress Reason = "foreign-address" // its address is not of the LAN
-	ForeignPrefix  Reason = "foreign-prefix"  // nor its prefix
-	Segment        Reason = "segment"         // it names an Ethernet segment, and there is none
+	ForeignVE      Reason = "foreign-ve"      // its VE ID is not the endpoint's
+	Labels         Reason = "labels"          // its label block is not within the labels that the PE receives on
+	NextHop        Reason = "next-hop"        // its next hop is not an address of the PE
+	Originator     Reason = "originator"      // its originator is not an address of the PE
+	ForeignMAC     Reason = "foreign-mac"     // its MAC is another endpoint's, a multicast MAC, or none
+	ForeignAddress Reason = "foreign-address" // its address is not in the LAN
+	ForeignPrefix  Reason = "foreign-prefix"  // its prefix is not in the LAN
+	Segment        Reason = "segment"         // it names an Ethernet segment; endpoints have none
 	RouteType      Reason = "route-type"      // endpoints have no routes of its EVPN type
-	Flowspec       Reason = "flowspec"        // it is a traffic filter
+	Flowspec       Reason = "flowspec"        // it is a traffic filter, and the permits allow none
 )
 
-// Known says whether there is such a reason.
+// Known reports whether there is such a reason.
 func (r Reason) Known() bool {
 	return slices.Contains([]Reason{
 		UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop, Limit, ForeignRD, ForeignVE, Labels, NextHop,
@@ -58,8 +58,8 @@ type Route struct {
 	cost     int32 // bytes, as counted
 }
 
-// Sent says that a peer was sent a group's routes: with which route targets, and when that was decided. Room is how long an
-// NLRI may be to fit into the peer's messages; routes with longer ones are not sent (RFC 8654 section 4).
+// Sent is a record that a peer was sent a group's routes: with which route targets, and when that was decided. Room is the
+// length of the longest NLRI that fits into the peer's messages; routes with longer ones are not sent (RFC 8654 section 4).
 type Sent struct {
 	Peer    string
 	Targets string
@@ -67,10 +67,10 @@ type Sent struct {
 	At      time.Time
 }
 
-// Has says whether a route is among those that were sent.
+// Has reports whether a route is among those that were sent.
 func (s Sent) Has(nlri string) bool { return len(nlri) <= s.Room }
 
-// Part gives those of some NLRIs for which there is room, and the others.
+// Part splits NLRIs into those that fit into room and the rest.
 func Part(nlris []string, room int) (fit, rest []string) {
 	if room <= 0 {
 		return nil, nlris
@@ -79,7 +79,7 @@ func Part(nlris []string, room int) (fit, rest []string) {
 		if len(nlri) <= room {
 			continue
 		}
-		fit = slices.Clone(nlris[:i]) // nearly never
+		fit = slices.Clone(nlris[:i]) // rare
 		for _, nlri := range nlris[i:] {
 			if len(nlri) <= room {
 				fit = append(fit, nlri)
@@ -92,20 +92,20 @@ func Part(nlris []string, room int) (fit, rest []string) {
 	return nlris, nil
 }
 
-// Group is routes of one peer with the same attributes, and with the same thing wrong with each of them.
+// Group is routes of one peer with the same attributes and the same permit violation, if any.
 type Group struct {
 	Peer            string
 	Family          wire.Family
 	Attributes      *wire.Attributes
-	Scope           wire.Scope // how far its communities let it go
+	Scope           wire.Scope // how far its communities allow it to go
 	LongLived       bool       // its routes carry LLGR_STALE
-	Site            string     // whose its route target is, if nothing else is wrong with it
-	Endpoint        string     // the same if it is accepted; empty in quarantine
+	Site            string     // the endpoint that its route target belongs to, unless another reason excludes it
+	Endpoint        string     // the same if the group is accepted; empty in quarantine
 	Reason          Reason     // empty unless in quarantine
-	Duplicate       bool       // holds the routes of its attributes that are duplicates
-	PermitViolation Reason     // what is wrong with each of its routes by what it says itself; empty: nothing
+	Duplicate       bool       // the group holds the duplicates among the routes with its attributes
+	PermitViolation Reason     // the permit that each of its routes violates by its own content; empty: none
 	Out             []Sent
-	in              *In // nil: it has no routes any more
+	in              *In // nil: the group has no routes any more
 	routes          []*Route
 	whole           *out.Batch
 	gone            *out.Batch
@@ -114,10 +114,10 @@ type Group struct {
 // Len is the number of routes.
 func (g *Group) Len() int { return len(g.routes) }
 
-// Routes lists the routes. The list is the group's own.
+// Routes returns the group's own list of its routes.
 func (g *Group) Routes() []*Route { return g.routes }
 
-// NLRIs lists the routes' NLRIs.
+// NLRIs returns a new list of the routes' NLRIs.
 func (g *Group) NLRIs() []string {
 	list := make([]string, len(g.routes))
 	for i, r := range g.routes {
@@ -126,7 +126,8 @@ func (g *Group) NLRIs() []string {
 	return list
 }
 
-// Whole is a batch that announces all the routes. It is made once for all recipients, until the routes change.
+// Whole returns a batch that announces all the routes. The group makes it once for all recipients, and again after its
+// routes change.
 func (g *Group) Whole(r wire.Reflection) *out.Batch {
 	if g.whole == nil {
 		g.whole = out.Announce(g.Family, g.Attributes, r, g.NLRIs())
@@ -134,7 +135,7 @@ func (g *Group) Whole(r wire.Reflection) *out.Batch {
 	return g.whole
 }
 
-// Gone is a batch that withdraws all the routes, made once like Whole.
+// Gone returns a batch that withdraws all the routes. The group makes it once, like Whole.
 func (g *Group) Gone() *out.Batch {
 	if g.gone == nil {
 		var nlris []string
@@ -148,7 +149,7 @@ func (g *Group) Gone() *out.Batch {
 	return g.gone
 }
 
-// SentTo finds what a peer was sent.
+// SentTo returns the record of what a peer was sent.
 func (g *Group) SentTo(peer string) (Sent, bool) {
 	for _, s := range g.Out {
 		if s.Peer == peer {
@@ -158,7 +159,7 @@ func (g *Group) SentTo(peer string) (Sent, bool) {
 	return Sent{}, false
 }
 
-// SetSent records what a peer was sent; without targets, that it was sent a withdrawal.
+// SetSent records what a peer was sent; a record without targets stands for a withdrawal.
 func (g *Group) SetSent(sent Sent) {
 	for i := range g.Out {
 		if g.Out[i].Peer != sent.Peer {
@@ -178,7 +179,7 @@ func (g *Group) SetSent(sent Sent) {
 	}
 }
 
-// Count is how many of the routes a peer was sent; the others do not fit into its messages.
+// Count returns how many of the routes a peer was sent; the others do not fit into its messages.
 func (g *Group) Count(sent Sent) int {
 	if g.Family.Holds(sent.Room) {
 		return g.Len()
@@ -211,5 +212,5 @@ func (g *Group) remove(r *Route) {
 	g.changed()
 }
 
-// changed forgets the batches of the routes as they were.
+// changed discards the batches, which hold the routes before the change.
 func (g *Group) changed() { g.whole, g.gone = nil, nil }

@@ -8,15 +8,15 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Load is how many routes a site has, or may have, and how many MACs are in them.
+// Load is a number of routes of a site and of the MACs in them: the present one, or a limit.
 type Load struct{ Routes, MACs int }
 
-// Over says whether it is more than what may be; 0 stands for any number.
+// Over reports whether the load exceeds a limit; 0 in the limit stands for any number.
 func (l Load) Over(most Load) bool {
 	return most.Routes > 0 && l.Routes > most.Routes || most.MACs > 0 && l.MACs > most.MACs
 }
 
-// String is for people.
+// String returns the load as a text for people.
 func (l Load) String() string {
 	if l.MACs == 0 {
 		return fmt.Sprintf("%d routes", l.Routes)
@@ -24,13 +24,13 @@ func (l Load) String() string {
 	return fmt.Sprintf("%d routes and %d MACs", l.Routes, l.MACs)
 }
 
-// load is what a site has by its route target, accepted or not, and what it may have.
+// load is the load of a site by its route target, accepted or not, and its limit.
 type load struct {
 	routes int
-	macs   map[string]int // and in how many routes each is; nil: they are not counted
+	macs   map[string]int // MACs, and how many routes have each; nil: MACs are not counted
 	most   Load
-	over   bool // and it stays so until Readmit, or until it may have another number
-	eased  bool // it is over its limit no more, by a margin
+	over   bool // the site is over its limit; stays set until Readmit or until the limit changes
+	eased  bool // the load is below the limit again, by a margin
 }
 
 func (s *load) has() Load { return Load{s.routes, len(s.macs)} }
@@ -47,15 +47,15 @@ func (s *load) count(f wire.Family, nlri string, n int) {
 	}
 }
 
-// loads are those of the sites that have a limit.
+// loads are the loads of the sites that have a limit.
 type loads struct {
 	of      map[string]*load
-	crossed map[string]struct{} // sites that came to be over their limit or are not any more
+	crossed map[string]struct{} // sites that came over their limit, or below it again
 }
 
-// add counts a route of a site, or discounts it.
+// add counts a route of a site (n is 1), or removes it from the count (n is -1).
 func (l *loads) add(site string, f wire.Family, nlri string, n int) {
-	if len(l.of) == 0 { // asked for every route
+	if len(l.of) == 0 { // short cut: every route calls this
 		return
 	}
 	if s := l.of[site]; s != nil {
@@ -64,7 +64,7 @@ func (l *loads) add(site string, f wire.Family, nlri string, n int) {
 	}
 }
 
-// addAll does so with all routes of a group.
+// addAll does the same for all routes of a group.
 func (l *loads) addAll(site string, g *Group, n int) {
 	if s := l.of[site]; s != nil {
 		for _, r := range g.routes {
@@ -74,7 +74,7 @@ func (l *loads) addAll(site string, g *Group, n int) {
 	}
 }
 
-// look takes note of a site that comes to be over its limit, or comes to have nine tenths of it or less again.
+// look records a site that comes over its limit, or that returns to nine tenths of it or less.
 func (l *loads) look(site string, s *load) {
 	switch has := s.has(); {
 	case s.over:
@@ -88,10 +88,10 @@ func (l *loads) look(site string, s *load) {
 	}
 }
 
-// margin is nine tenths of a limit, or all of one below ten.
+// margin returns nine tenths of a limit, or the whole limit if it is below ten.
 func (l Load) margin() Load { return Load{l.Routes - l.Routes/10, l.MACs - l.MACs/10} }
 
-// Limit sets what a site of a peer may have. The site is among those that Crossed gives.
+// Limit sets the limit of a site of a peer. Crossed then returns the site.
 func (t *Table) Limit(site, peer string, most Load) {
 	s := t.loads.of[site]
 	if s == nil && most == (Load{}) {
@@ -114,13 +114,13 @@ func (t *Table) Limit(site, peer string, most Load) {
 	if s.most != most {
 		s.most, s.over, s.eased = most, s.has().Over(most), false
 	}
-	t.loads.crossed[site] = struct{}{} // its routes were judged before they were counted
+	t.loads.crossed[site] = struct{}{} // the site's routes were judged before they were counted
 	if most == (Load{}) {
 		delete(t.loads.of, site)
 	}
 }
 
-// Load is what a site has, if it has a limit.
+// Load returns the load of a site that has a limit.
 func (t *Table) Load(site string) Load {
 	if s := t.loads.of[site]; s != nil {
 		return s.has()
@@ -128,13 +128,13 @@ func (t *Table) Load(site string) Load {
 	return Load{}
 }
 
-// Over says whether a site has more than it may have.
+// Over reports whether a site is over its limit.
 func (t *Table) Over(site string) bool {
 	s := t.loads.of[site]
 	return s != nil && s.over
 }
 
-// Exceeds says whether a site has more than it would have to have with a limit: with its own one, whether it is over that.
+// Exceeds reports whether a site exceeds a limit. For the site's own limit, it reports whether the site counts as over it.
 func (t *Table) Exceeds(site string, most Load) bool {
 	s := t.loads.of[site]
 	switch {
@@ -146,13 +146,13 @@ func (t *Table) Exceeds(site string, most Load) bool {
 	return s.has().Over(most)
 }
 
-// Eased says whether a site that is over its limit could be readmitted: it has nine tenths of it or less.
+// Eased reports whether a site that is over its limit can be readmitted: its load is nine tenths of the limit or less.
 func (t *Table) Eased(site string) bool {
 	s := t.loads.of[site]
 	return s != nil && s.over && s.eased
 }
 
-// Readmit says that a site that has eased is over its limit no more. Crossed gives it.
+// Readmit ends the state of being over the limit for a site that has eased. Crossed then returns the site.
 func (t *Table) Readmit(site string) {
 	if t.Eased(site) {
 		s := t.loads.of[site]
@@ -171,7 +171,7 @@ func (t *Table) Overloaded() (sites []string) {
 	return sites
 }
 
-// Crossed gives the sites that came to be over their limit, have eased, or were readmitted since it was last asked.
+// Crossed returns the sites that came over their limit, eased or were readmitted since the last call.
 func (t *Table) Crossed() []string {
 	if len(t.loads.crossed) == 0 {
 		return nil

@@ -2,18 +2,18 @@ package rib
 
 import "weft/routeserver/internal/wire"
 
-// What routes take beside what they say, in bytes; measured with one route and with a hundred thousand (engine's
-// TestTheBudgetIsTrue), and rounded up.
+// The memory in bytes that routes take beside their content. The values are measured with one route and with a hundred
+// thousand (TestTheBudgetIsTrue in package engine), and rounded up.
 const (
-	routeBytes   = 512  // a route, its places in the tables, and the run of NLRIs that its own may be a part of
+	routeBytes   = 512  // a route, its places in the tables, and the run of NLRIs that its own may be part of
 	groupBytes   = 1024 // a group
-	sentBytes    = 64   // what a recipient was sent of a group
-	versionBytes = 320  // a label block that another has taken the place of, and the run of NLRIs
-	slimBytes    = 1024 // attributes up to this length stay encoded, once more
+	sentBytes    = 64   // the record of what a recipient was sent of a group
+	versionBytes = 320  // a label block that was replaced by another, and its run of NLRIs
+	slimBytes    = 1024 // attributes up to this length stay encoded as well
 	shareOfSlim  = 2
 )
 
-// cost is what a group takes without its routes and recipients.
+// cost returns the memory of a group without its routes and recipients.
 func cost(a *wire.Attributes) int {
 	n := a.Bytes()
 	if n <= slimBytes {
@@ -22,25 +22,25 @@ func cost(a *wire.Attributes) int {
 	return groupBytes + n
 }
 
-// Bytes is the memory that a peer's routes take: attributes once for all routes that share them, each NLRI, and what is
-// written down of each PE that was sent them.
+// Bytes returns the memory that a peer's routes take: attributes once for all routes that share them, each NLRI, and the
+// records of the PEs that were sent them.
 func (in *In) Bytes() int { return in.bytes }
 
-// grow counts for the peer that the group belongs to, as long as it does.
+// grow adds bytes to the count of the group's peer, as long as the group belongs to the peer.
 func (g *Group) grow(bytes int) {
 	if g.in != nil {
 		g.in.bytes += bytes
 	}
 }
 
-// weigh counts a route with the NLRI that it has now.
+// weigh counts the memory of a route with its present NLRI.
 func (in *In) weigh(r *Route) {
 	cost := int32(routeBytes + len(r.NLRI))
 	in.bytes += int(cost - r.cost)
 	r.cost = cost
 }
 
-// forget counts a route no more.
+// forget removes a route from the count.
 func (in *In) forget(r *Route) {
 	in.bytes -= int(r.cost)
 	r.cost = 0

@@ -2,7 +2,7 @@ package rib
 
 import "weft/routeserver/internal/wire"
 
-// groupKey is what makes routes of one peer members of one group.
+// groupKey determines to which group of a peer a route belongs.
 type groupKey struct {
 	family     wire.Family
 	attributes wire.Attributes
@@ -17,16 +17,16 @@ type In struct {
 	groups map[groupKey]*Group
 	bytes  int
 
-	replaced map[string][]string // label blocks, by key: versions of present routes that the peer has not withdrawn yet
+	replaced map[string][]string // label blocks by key: replaced versions of present routes that the peer has not withdrawn yet
 }
 
-// Table is all routes that all peers announced.
+// Table holds all routes that all peers announced.
 type Table struct {
 	in        map[string]*In
 	endpoints map[string]map[*Group]struct{} // accepted groups
 	suspects  map[*Group]struct{}            // groups in quarantine
 	owners    [wire.Families]map[string]*Route
-	waiting   [wire.Families]map[string][]*Route // duplicates
+	waiting   [wire.Families]map[string][]*Route // duplicates, in the order in which they came
 	loads     loads
 }
 
@@ -41,7 +41,7 @@ func NewTable() *Table {
 	return t
 }
 
-// In is the Adj-RIB-In of a peer.
+// In returns the Adj-RIB-In of a peer, and makes it if there is none.
 func (t *Table) In(peer string) *In {
 	in := t.in[peer]
 	if in == nil {
@@ -57,7 +57,7 @@ func (t *Table) In(peer string) *In {
 // Forget drops a peer's empty Adj-RIB-In.
 func (t *Table) Forget(peer string) { delete(t.in, peer) }
 
-// Len is the number of routes that a peer announced.
+// Len returns the number of routes that a peer announced.
 func (in *In) Len() int {
 	n := 0
 	for f := range wire.Families {
@@ -66,7 +66,7 @@ func (in *In) Len() int {
 	return n
 }
 
-// Quarantined is the number of a peer's routes that are in quarantine.
+// Quarantined returns the number of a peer's routes that are in quarantine.
 func (in *In) Quarantined() int {
 	n := 0
 	for _, g := range in.groups {
@@ -77,13 +77,13 @@ func (in *In) Quarantined() int {
 	return n
 }
 
-// Route finds a route by its key, or nil.
+// Route returns the route with a key, or nil.
 func (in *In) Route(f wire.Family, key string) *Route { return in.routes[f][key] }
 
-// Routes gives a peer's routes of a family by key.
+// Routes returns a peer's routes of a family by key.
 func (in *In) Routes(f wire.Family) map[string]*Route { return in.routes[f] }
 
-// Groups lists a peer's groups.
+// Groups returns a new list of a peer's groups.
 func (in *In) Groups() []*Group {
 	list := make([]*Group, 0, len(in.groups))
 	for _, g := range in.groups {
@@ -92,7 +92,8 @@ func (in *In) Groups() []*Group {
 	return list
 }
 
-// Group finds or makes the group with these attributes; fresh says that it was made, and is to be judged.
+// Group returns the group with these attributes, and makes it if there is none. fresh says that it is new and must be
+// judged.
 func (in *In) Group(f wire.Family, a *wire.Attributes, duplicate bool, odd Reason) (g *Group, fresh bool) {
 	key := groupKey{f, *a, duplicate, odd}
 	if g = in.groups[key]; g == nil {
@@ -104,7 +105,7 @@ func (in *In) Group(f wire.Family, a *wire.Attributes, duplicate bool, odd Reaso
 	return g, false
 }
 
-// Judge files a group under an endpoint, whose site it is, or with a reason in quarantine.
+// Judge files a group under its site as an accepted one or, with a reason, in quarantine.
 func (t *Table) Judge(g *Group, site string, reason Reason) {
 	t.unfile(g)
 	if g.Site != site {
@@ -138,17 +139,16 @@ func (t *Table) unfile(g *Group) {
 	}
 }
 
-// Endpoint gives the accepted groups of an endpoint.
+// Endpoint returns the accepted groups of an endpoint.
 func (t *Table) Endpoint(name string) map[*Group]struct{} { return t.endpoints[name] }
 
-// Suspects gives the groups in quarantine.
+// Suspects returns the groups in quarantine.
 func (t *Table) Suspects() map[*Group]struct{} { return t.suspects }
 
-// Ins gives the Adj-RIB-In of every peer.
+// Ins returns the Adj-RIB-In of every peer.
 func (t *Table) Ins() map[string]*In { return t.in }
 
-// Put puts a route of a peer into one of the peer's groups, taking it out of the one it is in. The route may have got
-// another NLRI with the same key.
+// Put moves a peer's route into one of the peer's groups. The route may have another NLRI with the same key than before.
 func (t *Table) Put(in *In, key string, r *Route, g *Group) {
 	in.weigh(r)
 	switch old := r.Group; old {
@@ -167,7 +167,7 @@ func (t *Table) Put(in *In, key string, r *Route, g *Group) {
 	}
 }
 
-// Remove takes a route out.
+// Remove removes a route from the table.
 func (t *Table) Remove(in *In, key string, r *Route) {
 	g := r.Group
 	delete(in.routes[g.Family], key)
@@ -180,7 +180,7 @@ func (t *Table) Remove(in *In, key string, r *Route) {
 	t.Tidy(in, g)
 }
 
-// Tidy takes a group out if it has no routes.
+// Tidy removes a group that has no routes.
 func (t *Table) Tidy(in *In, g *Group) {
 	if g.Len() == 0 && g.in != nil {
 		t.unfile(g)
@@ -190,10 +190,10 @@ func (t *Table) Tidy(in *In, g *Group) {
 	}
 }
 
-// Owner is the accepted route with this key, or nil.
+// Owner returns the accepted route with this key, or nil.
 func (t *Table) Owner(f wire.Family, key string) *Route { return t.owners[f][key] }
 
-// SetOwner makes a route the accepted one with this key; nil makes it nobody's.
+// SetOwner makes a route the accepted one with this key; nil frees the key.
 func (t *Table) SetOwner(f wire.Family, key string, r *Route) {
 	if r == nil {
 		delete(t.owners[f], key)
@@ -202,12 +202,12 @@ func (t *Table) SetOwner(f wire.Family, key string, r *Route) {
 	}
 }
 
-// Wait puts a duplicate in line for its key.
+// Wait adds a duplicate to the queue for its key.
 func (t *Table) Wait(f wire.Family, key string, r *Route) {
 	t.waiting[f][key] = append(t.waiting[f][key], r)
 }
 
-// Unwait takes a duplicate out of the line.
+// Unwait removes a duplicate from the queue for its key.
 func (t *Table) Unwait(f wire.Family, key string, r *Route) {
 	line := t.waiting[f][key]
 	for i := range line {
@@ -223,5 +223,5 @@ func (t *Table) Unwait(f wire.Family, key string, r *Route) {
 	}
 }
 
-// Waiting lists the duplicates of a key, first come first.
+// Waiting returns the duplicates of a key in the order in which they came.
 func (t *Table) Waiting(f wire.Family, key string) []*Route { return t.waiting[f][key] }

@@ -9,8 +9,8 @@ import (
 // mostVersions bounds how many replaced versions of one route are remembered.
 const mostVersions = 16
 
-// Replaced notes that a peer put another label block in the place of one with the same key. A peer that tells blocks apart
-// by the whole NLRI, as gobgp does, withdraws the old one after that.
+// Replaced records that a peer replaced a label block by another one with the same key. A peer that distinguishes blocks by
+// the whole NLRI, as gobgp does, withdraws the old one afterwards.
 func (in *In) Replaced(key, old, present string) {
 	list := slices.DeleteFunc(in.replaced[key], func(nlri string) bool {
 		return wire.SameBlock(nlri, present) || wire.SameBlock(nlri, old)
@@ -24,7 +24,7 @@ func (in *In) Replaced(key, old, present string) {
 	in.remember(key, list)
 }
 
-// Late says whether a withdrawal is that of a block that the peer replaced, once.
+// Late reports whether a withdrawal is that of a block that the peer replaced. It says so once for each.
 func (in *In) Late(key, nlri string) bool {
 	list := in.replaced[key]
 	i := slices.IndexFunc(list, func(old string) bool { return wire.SameBlock(old, nlri) })
@@ -35,7 +35,7 @@ func (in *In) Late(key, nlri string) bool {
 	return true
 }
 
-// Renew forgets the versions that were replaced: another session does not withdraw them.
+// Renew forgets the replaced versions at the start of a session: the new session does not withdraw them.
 func (in *In) Renew() {
 	for key := range in.replaced {
 		in.remember(key, nil)
@@ -43,7 +43,7 @@ func (in *In) Renew() {
 	in.replaced = nil
 }
 
-// remember puts the replaced versions of a route in the place of those that were there.
+// remember stores a list as the replaced versions of a route.
 func (in *In) remember(key string, list []string) {
 	in.bytes += versionBytes * (len(list) - len(in.replaced[key]))
 	if len(list) == 0 {

@@ -8,7 +8,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Build checks a document and makes a set of it.
+// Build checks a document and makes a set from it.
 func Build(d *Document) (*Set, error) {
 	s := Empty()
 	s.Generation = d.Generation
@@ -40,7 +40,7 @@ func Build(d *Document) (*Set, error) {
 	return s, nil
 }
 
-// Apply makes the set that a change leads to. The receiver stays as it is, whatever happens.
+// Apply makes the set that results from a change. It never changes the receiver.
 func (s *Set) Apply(c *Change) (*Set, error) {
 	if c.Generation <= c.Base {
 		return nil, invalid("generation", "%d is not after base %d", c.Generation, c.Base)
@@ -177,7 +177,7 @@ func (s *Set) setEndpoint(e *Endpoint) error {
 	return nil
 }
 
-// detach takes an endpoint out of the indexes by peer, route target, RD and MAC, but leaves it in its pools.
+// detach removes an endpoint from the indexes by peer, route target, RD and MAC, but leaves it in its pools.
 func (s *Set) detach(name string) {
 	old := s.endpoints.look(name)
 	if old == nil {
@@ -247,7 +247,7 @@ func (s *Set) joinOrLeave(o *Operation) error {
 	return nil
 }
 
-// members replaces a pool's members and keeps the index by endpoint.
+// members replaces a pool's members and updates the index by endpoint.
 func (s *Set) members(vcp string, now []string) {
 	for _, e := range s.vcps.look(vcp) {
 		if _, stays := slices.BinarySearch(now, e); !stays {

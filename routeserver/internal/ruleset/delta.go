@@ -7,21 +7,21 @@ import (
 	"slices"
 )
 
-// Pair is an endpoint whose routes a peer is to get from now on with other route targets than before.
+// Pair is an endpoint whose routes a peer gets with other route targets than before.
 type Pair struct {
 	Endpoint, Peer string
-	Targets        string // as Set.TargetsAt; empty: none of the routes any more
+	Targets        string // as from Set.TargetsAt; empty: the peer gets none of the routes any more
 }
 
-// Delta is what is different between two sets, as far as routes and sessions are concerned.
+// Delta is the difference between two sets that matters for routes and sessions.
 type Delta struct {
 	Peers []string // new, gone, or with another address, AS number, distance or endpoints: their sessions may have to change
 	Sites []string // new, gone, or with another owner, route target or RD: their routes must be judged again
 	Pairs []Pair   // sorted
 }
 
-// Compare finds what is different. Its cost is in proportion to the differences between sets of which one was made of the
-// other by Apply: they share everything that is the same.
+// Compare finds the difference. If Apply made one of the sets from the other, they share everything that is the same, and
+// the cost is in proportion to the differences.
 func Compare(old, now *Set) *Delta {
 	d := &Delta{}
 	peers, sites := map[string]bool{}, map[string]bool{}
@@ -58,8 +58,8 @@ func Compare(old, now *Set) *Delta {
 	return d
 }
 
-// candidates are the pairs that may be different: those of every endpoint that changed or whose membership of a pool
-// changed, with every other member of that pool, both ways.
+// candidates returns the pairs that may differ: every endpoint that changed, or whose membership of a pool changed, with
+// every other member of that pool, both ways.
 func candidates(old, now *Set, sites map[string]bool) map[Pair]bool {
 	pairs := map[Pair]bool{}
 	add := func(e, f string) {
@@ -109,7 +109,7 @@ func same(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// Equal says whether two sets say the same, whatever their generations.
+// Equal reports whether two sets have the same content, whatever their generations.
 func Equal(a, b *Set) bool {
 	x, y := a.Document(), b.Document()
 	x.Generation, y.Generation = 0, 0

@@ -1,7 +1,7 @@
-// Package ruleset is what a route server acts on: who its peers are, which endpoint owns which route target, and which
+// Package ruleset holds the rules of a route server: who its peers are, which endpoint owns which route target, and which
 // endpoints share a pool. It mirrors controller/wire/rulesets.py.
 //
-// A Set never changes: a change makes a new one. That makes a transaction a comparison of two sets.
+// A Set never changes: a change makes a new one. So a transaction is a comparison of two sets.
 package ruleset
 
 import (
@@ -18,11 +18,11 @@ type Peer struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	ASN     uint32 `json:"asn"`
-	// TTLSecurity is how many hops away it may be (GTSM, RFC 5082); 255: any distance; 0: the route server's own choice.
+	// TTLSecurity is how many hops away the peer may be (GTSM, RFC 5082); 255: any distance; 0: the route server's default.
 	TTLSecurity int `json:"ttl_security,omitempty"`
 }
 
-// Endpoint says who may announce which route target, with how many routes (0: any number), and what they may say.
+// Endpoint says who may announce a route target, with how many routes (0: any number), and what the routes may contain.
 type Endpoint struct {
 	Name      string  `json:"name"`
 	Peer      string  `json:"peer"`
@@ -58,7 +58,7 @@ type Operation struct {
 	Member   string    // join, leave: `endpoint` on the wire
 }
 
-// Change is applied in order to generation Base, all or nothing.
+// Change is a list of operations on generation Base. They are applied in order, all or none.
 type Change struct {
 	Base       uint64      `json:"base"`
 	Generation uint64      `json:"generation"`
@@ -66,12 +66,12 @@ type Change struct {
 	DryRun     bool        `json:"dry_run,omitempty"`
 }
 
-// Invalid is an error in a document: where, and what. Its text is for people.
+// Invalid is an error in a document: the field and the fault. Its text is for people.
 type Invalid struct {
 	Field, Message string
 }
 
-// Error names the field.
+// Error returns the fault with the field's name.
 func (e *Invalid) Error() string {
 	if e.Field == "" {
 		return e.Message
@@ -83,7 +83,7 @@ func invalid(field, format string, args ...any) error {
 	return &Invalid{Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// DecodeDocument reads a rule set. Fields that are not known are errors.
+// DecodeDocument reads a rule set. Unknown fields are errors.
 func DecodeDocument(data []byte) (*Document, error) {
 	var d struct {
 		Generation *uint64     `json:"generation"`
@@ -104,7 +104,7 @@ func DecodeDocument(data []byte) (*Document, error) {
 	return &Document{*d.Generation, *d.Peers, *d.Endpoints, *d.Vcps}, nil
 }
 
-// DecodeChange reads a change. Fields that are not known are errors.
+// DecodeChange reads a change. Unknown fields are errors.
 func DecodeChange(data []byte) (*Change, error) {
 	var c struct {
 		Base       *uint64            `json:"base"`

@@ -36,7 +36,7 @@ func written(t *testing.T, s *Set) []byte {
 	return data
 }
 
-// FuzzDocument: a rule set is refused with a reason, or is the same when it is written and read again.
+// FuzzDocument checks that a rule set is refused with a reason, or is the same after it is written and read again.
 func FuzzDocument(f *testing.F) {
 	f.Add(golden(f, "ruleset.json"))
 	f.Add([]byte(fuzzDocument))
@@ -65,8 +65,8 @@ func FuzzDocument(f *testing.F) {
 	})
 }
 
-// FuzzChange: a change is refused with a reason, or leads to the same set when it is written and read again; in either case
-// the set that it is applied to stays as it is, and what it leads to is what Compare says.
+// FuzzChange checks that a change is refused with a reason, or leads to the same set after it is written and read again. In
+// either case the set that it is applied to stays as it is, and Compare describes the result.
 func FuzzChange(f *testing.F) {
 	f.Add(golden(f, "change.json"))
 	f.Add([]byte(fuzzChange))
@@ -116,7 +116,8 @@ func FuzzChange(f *testing.F) {
 	})
 }
 
-// FuzzStore: whatever is on disk, the route server starts with it or says why not; and what it starts with, it finds again.
+// FuzzStore checks that the route server starts with whatever is on disk or says why not. It must find again what it starts
+// with.
 func FuzzStore(f *testing.F) {
 	dir := f.TempDir()
 	s, err := OpenStore(dir)

@@ -1,20 +1,20 @@
 package ruleset
 
-// A history of 128 changes of some operations each shares almost all with the rule set in force. A set that was put in
-// force whole shares nothing, and counts as many.
+// Limits of a history. Each of its 128 changes of some operations shares almost everything with the rule set in force. A
+// set that was put in force as a whole shares nothing, and counts as wholeWeight changes.
 const (
 	historyRoom = 128
 	wholeWeight = 16
-	lightOps    = 64 // operations that copy as little as one does, nearly
+	lightOps    = 64 // up to this many operations copy nearly as little as one
 )
 
-// History is the rule sets that were in force last, up to the one that is. The zero value is empty.
+// History is the rule sets that were in force last, with the present one. The zero value is empty.
 type History struct {
-	sets   []*Set // in the order in which they came in force
+	sets   []*Set // in the order in which they came into force
 	weight int
 }
 
-// Add takes in what has come in force.
+// Add adds a rule set that has come into force.
 func (h *History) Add(s *Set) {
 	h.sets = append(h.sets, s)
 	h.weight += s.weight()
@@ -26,7 +26,7 @@ func (h *History) Add(s *Set) {
 	h.sets = h.sets[first:]
 }
 
-// At finds the rule set of a generation, the last one of that number, or nil if it is not known (any more).
+// At returns the last rule set with a generation, or nil if it is not known (any more).
 func (h *History) At(generation uint64) *Set {
 	for i := len(h.sets) - 1; i >= 0; i-- {
 		if h.sets[i].Generation == generation {
@@ -36,7 +36,7 @@ func (h *History) At(generation uint64) *Set {
 	return nil
 }
 
-// Range is the lowest and the highest generation that is known. There may be gaps in between.
+// Range returns the lowest and the highest known generation. There may be gaps in between.
 func (h *History) Range() (low, high uint64) {
 	for i, s := range h.sets {
 		if i == 0 {
@@ -47,5 +47,5 @@ func (h *History) Range() (low, high uint64) {
 	return low, high
 }
 
-// weight is how much of it is not shared with the set that it was made of.
+// weight returns how much of a set is not shared with the set that it was made from.
 func (s *Set) weight() int { return min(1+s.ops/lightOps, wholeWeight) }

@@ -27,7 +27,7 @@ func TestHistoryKeepsTheLastOnesAndIsBounded(t *testing.T) {
 	if last := h.At(999); last == nil || len(last.Members("p999")) != 0 || last.vcps.look("p1000") != nil {
 		t.Error("generation 999 is not what it was")
 	}
-	for generation := uint64(2000); generation < 2100; generation++ { // wholes share nothing
+	for generation := uint64(2000); generation < 2100; generation++ { // sets put in force as a whole share nothing
 		set, _ = Build(&Document{Generation: generation})
 		h.Add(set)
 	}

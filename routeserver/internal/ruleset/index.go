@@ -6,21 +6,21 @@ import (
 	"maps"
 )
 
-// shards is in how many parts an index lies: a change copies this many pointers, and the parts that it writes to.
+// shards is the number of parts of an index: a change copies this many pointers, and the parts that it writes to.
 const shards = 128
 
 var seed = maphash.MakeSeed()
 
-// index is a map that is cheap to copy and to compare with its copies: both share the parts in which they are the same.
-// The one copied from is not to be written to any more.
+// index is a map that is cheap to copy and to compare with its copies, since they share the parts that are the same. The
+// original must not be written to after it was copied.
 type index[K comparable, V any] struct {
 	parts [shards]*map[K]V
-	own   [shards]bool // made since this copy was
+	own   [shards]bool // made after this copy
 }
 
 func part[K comparable](k K) uint64 { return maphash.Comparable(seed, k) % shards }
 
-// look gives the value, or the zero value if there is none.
+// look returns the value, or the zero value if there is none.
 func (x *index[K, V]) look(k K) V {
 	v, _ := x.find(k)
 	return v
@@ -41,7 +41,7 @@ func (x *index[K, V]) remove(k K) {
 	}
 }
 
-// mine is a part that may be written to.
+// mine returns a part that may be written to.
 func (x *index[K, V]) mine(i uint64) map[K]V {
 	if !x.own[i] {
 		m := map[K]V{}
@@ -53,14 +53,14 @@ func (x *index[K, V]) mine(i uint64) map[K]V {
 	return *x.parts[i]
 }
 
-// copied is the index for a set that is about to be changed.
+// copied returns the index for a set that is about to be changed.
 func (x *index[K, V]) copied() index[K, V] { return index[K, V]{parts: x.parts} }
 
-// keys are all keys, in no order.
+// keys returns all keys, in no order.
 func (x *index[K, V]) keys() iter.Seq[K] { return x.unlike(&index[K, V]{}) }
 
-// unlike are the keys of the parts that another index does not share: all those that are not in it, or with another
-// value, are among them.
+// unlike returns the keys of the parts that another index does not share. They include all keys that the other one lacks or
+// has with another value.
 func (x *index[K, V]) unlike(y *index[K, V]) iter.Seq[K] {
 	return func(yield func(K) bool) {
 		for i, m := range x.parts {
@@ -76,7 +76,7 @@ func (x *index[K, V]) unlike(y *index[K, V]) iter.Seq[K] {
 	}
 }
 
-// either are the keys that may be different in two indexes, some of them twice.
+// either returns the keys that may differ between two indexes, some of them twice.
 func either[K comparable, V any](x, y *index[K, V]) iter.Seq[K] {
 	return func(yield func(K) bool) {
 		for k := range x.unlike(y) {

@@ -2,8 +2,8 @@ package ruleset
 
 import "weft/routeserver/internal/wire"
 
-// Useful says which families a session with a peer is to offer: those of its endpoints, and traffic filters beside them.
-// The layer 2 families are always offered, as sessions may open before a peer has an endpoint; so is RT-Constrain.
+// Useful returns the families that a session with a peer offers: those of the peer's endpoints, and traffic filters beside
+// them. Layer 2 families and RT-Constrain are always offered, as a session may open before the peer has an endpoint.
 func (s *Set) Useful(peer string) (families [wire.Families]bool) {
 	families[wire.VPLS], families[wire.EVPN], families[wire.RTC] = true, true, true
 	for _, site := range s.sites.look(peer) {

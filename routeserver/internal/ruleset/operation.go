@@ -14,7 +14,7 @@ const (
 	Leave          = "leave"
 )
 
-// UnmarshalJSON reads an operation: `endpoint` and `vcp` are objects or names, as the operation has it.
+// UnmarshalJSON reads an operation. Its fields `endpoint` and `vcp` are objects or names, depending on Op.
 func (o *Operation) UnmarshalJSON(data []byte) error {
 	var kind struct {
 		Op string `json:"op"`

@@ -9,32 +9,32 @@ import (
 	"strings"
 )
 
-// Permits are what the routes of an endpoint may say, beyond its route target. The zero value says nothing, and then
-// nothing more is asked of them: so it is for a controller that does not know of permits.
+// Permits are the announce permits of an endpoint: what its routes may contain, beyond the route target. The zero value
+// restricts nothing: a controller that does not know of permits sends it.
 type Permits struct {
-	NextHops Words     `json:"next_hops"`          // where traffic may be sent to: its PE's addresses, also as originators
+	NextHops Words     `json:"next_hops"`          // the PE's addresses, as next hops and as originators
 	Prefixes Words     `json:"prefixes,omitempty"` // of its LAN
 	Hosts    Words     `json:"hosts,omitempty"`    // addresses of other LANs that machines at this one have kept
-	MACs     Words     `json:"macs,omitempty"`     // that no other endpoint of its pools may announce, unless it has them too
+	MACs     Words     `json:"macs,omitempty"`     // its own; others in its pools announce one only if they own it too
 	VE       uint16    `json:"ve_id,omitempty"`    // VPLS; 0: any
-	Labels   [2]uint32 `json:"labels,omitzero"`    // VPLS: the first and the last that its PE receives on
+	Labels   [2]uint32 `json:"labels,omitzero"`    // VPLS: the first and the last label that its PE receives on
 	MaxMACs  int       `json:"max_macs,omitempty"` // EVPN; 0: any number
-	Flowspec bool      `json:"flowspec,omitempty"` // traffic filters may go beside its routes
+	Flowspec bool      `json:"flowspec,omitempty"` // whether traffic filters may go beside its routes
 }
 
-// Words is a list of words that can be compared; a JSON array of strings.
+// Words is a list of words that can be compared. In JSON it is an array of strings.
 type Words string
 
 // NewWords makes a list.
 func NewWords(list ...string) Words { return Words(strings.Join(list, " ")) }
 
-// List gives the words.
+// List returns the words.
 func (w Words) List() []string { return strings.Fields(string(w)) }
 
 // MarshalJSON writes the list as an array.
 func (w Words) MarshalJSON() ([]byte, error) { return json.Marshal(append([]string{}, w.List()...)) }
 
-// UnmarshalJSON reads an array of words, none of which has a space in it.
+// UnmarshalJSON reads an array of words. A word has no space in it.
 func (w *Words) UnmarshalJSON(data []byte) error {
 	var list []string
 	if err := json.Unmarshal(data, &list); err != nil {
@@ -58,7 +58,7 @@ type Grant struct {
 	Owned []string // MACs, six bytes each
 }
 
-// grant reads permits; nil if there are none.
+// grant converts permits; it returns nil if there are none.
 func (p Permits) grant() (*Grant, error) {
 	if p == (Permits{}) {
 		return nil, nil
@@ -104,20 +104,20 @@ func (p Permits) grant() (*Grant, error) {
 	return g, nil
 }
 
-// Reaches says whether traffic may be sent to an address.
+// Reaches reports whether routes may send traffic to an address.
 func (g *Grant) Reaches(end netip.Addr) bool { return slices.Contains(g.Ends, end) }
 
-// Holds says whether a prefix lies in the LAN.
+// Holds reports whether a prefix lies in the LAN.
 func (g *Grant) Holds(prefix netip.Prefix) bool {
 	return slices.ContainsFunc(g.Lans, func(lan netip.Prefix) bool {
 		return prefix.Bits() >= lan.Bits() && lan.Contains(prefix.Addr())
 	})
 }
 
-// Houses says whether a machine with this address may be here: in the LAN, or because it has kept it.
+// Houses reports whether a machine at this endpoint may have the address: it is in the LAN, or the machine has kept it.
 func (g *Grant) Houses(address netip.Addr) bool {
 	return slices.ContainsFunc(g.Lans, func(lan netip.Prefix) bool { return lan.Contains(address) }) || slices.Contains(g.Kept, address)
 }
 
-// Owns says whether a MAC is listed as one of the endpoint's own.
+// Owns reports whether a MAC is listed as one of the endpoint's own.
 func (g *Grant) Owns(mac string) bool { return slices.Contains(g.Owned, mac) }

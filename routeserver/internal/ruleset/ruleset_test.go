@@ -32,7 +32,7 @@ func goldenSet(t *testing.T, name string) *Set {
 	return s
 }
 
-// same says whether two JSON texts mean the same.
+// sameJSON reports whether two JSON texts mean the same.
 func sameJSON(t *testing.T, a, b []byte) bool {
 	t.Helper()
 	var x, y any
@@ -94,7 +94,7 @@ func TestInvalidDocumentsNameTheField(t *testing.T) {
 		{`"rt": "65000:2"`, `"rt": "65000"`, "endpoints[1].rt"},
 		{`"rd": "65000:2"`, `"rd": "65000:1"`, "endpoints[1].rd"},
 		{`l2vpn-evpn`, `ipv4`, "endpoints[2].family"},
-		{`l2vpn-evpn`, `ipv4-flowspec-vpn`, "endpoints[2].family"}, // goes beside a main family
+		{`l2vpn-evpn`, `ipv4-flowspec-vpn`, "endpoints[2].family"}, // not a main family
 		{`"cafe-lan", "library-lan"`, `"cafe-lan", "moon-lan"`, "vcps[0].members[1]"},
 		{`"cafe-lan", "library-lan"`, `"cafe-lan", "cafe-lan"`, "vcps[0].members[1]"},
 		{`"name": "red"`, `"name": "blue"`, "vcps[2].name"},

@@ -15,7 +15,7 @@ type Site struct {
 	Main   wire.Family
 	Target wire.RT
 	Dist   wire.RD
-	Grant  *Grant // nil: nothing is asked of its routes but the route target
+	Grant  *Grant // nil: its routes are not restricted beyond the route target
 }
 
 func (s *Site) macs() []string {
@@ -25,7 +25,7 @@ func (s *Site) macs() []string {
 	return s.Grant.Owned
 }
 
-// Set is a rule set with its indexes. It is never changed once it is made, except by the functions that make it.
+// Set is a rule set with its indexes. Only the functions that make it change it.
 type Set struct {
 	Generation uint64
 	peers      index[string, Peer]
@@ -34,16 +34,16 @@ type Set struct {
 	byAddress  index[netip.Addr, string]
 	byRT       index[wire.RT, *Site]
 	byRD       index[wire.RD, *Site]
-	byMAC      index[string, []string] // the endpoints that have it among their own
+	byMAC      index[string, []string] // the endpoints that own the MAC
 	sites      index[string, []*Site]  // of a peer
 	pools      index[string, []string] // of an endpoint, sorted
-	ops        int                     // that it was made with
+	ops        int                     // number of operations that made it
 }
 
-// Empty is a rule set in which nobody may do anything.
+// Empty returns a rule set that permits nothing.
 func Empty() *Set { return &Set{} }
 
-// clone shares everything with the set that it is made of.
+// clone returns a set that shares everything with the original.
 func (s *Set) clone() *Set {
 	return &Set{
 		Generation: s.Generation,
@@ -53,10 +53,10 @@ func (s *Set) clone() *Set {
 	}
 }
 
-// Peer finds a peer by name.
+// Peer returns the peer with a name.
 func (s *Set) Peer(name string) (Peer, bool) { return s.peers.find(name) }
 
-// PeerAt finds a peer by the address that its sessions come from.
+// PeerAt returns the peer whose sessions come from an address.
 func (s *Set) PeerAt(address netip.Addr) (Peer, bool) {
 	return s.Peer(s.byAddress.look(address.Unmap()))
 }
@@ -67,13 +67,13 @@ func (s *Set) Peers() []string { return slices.Sorted(s.peers.keys()) }
 // Endpoints lists the endpoints' names, sorted.
 func (s *Set) Endpoints() []string { return slices.Sorted(s.endpoints.keys()) }
 
-// Site finds an endpoint by name, or nil.
+// Site returns the endpoint with a name, or nil.
 func (s *Set) Site(name string) *Site { return s.endpoints.look(name) }
 
-// Owner finds the endpoint that a route target belongs to, or nil.
+// Owner returns the endpoint that a route target belongs to, or nil.
 func (s *Set) Owner(rt wire.RT) *Site { return s.byRT.look(rt) }
 
-// Guarded says whether a MAC is one of those that are an endpoint's own, and the endpoint shares a pool with this one.
+// Guarded reports whether the MAC belongs to an endpoint that shares a pool with this one.
 func (s *Set) Guarded(from, mac string) bool {
 	for _, owner := range s.byMAC.look(mac) {
 		if len(s.Shared(from, owner)) > 0 {
@@ -83,7 +83,7 @@ func (s *Set) Guarded(from, mac string) bool {
 	return false
 }
 
-// Guards says whether any endpoint has MACs of its own.
+// Guards reports whether any endpoint has MACs of its own.
 func (s *Set) Guards() bool {
 	for range s.byMAC.keys() {
 		return true
@@ -118,8 +118,8 @@ func (s *Set) Shared(e, f string) []string {
 	return shared
 }
 
-// TargetsAt gives the route targets, sorted and 8 bytes each, with which a peer gets the routes of endpoint e: those of
-// its endpoints other than e that share a pool with e. Empty means that it gets none.
+// TargetsAt returns the route targets, sorted and 8 bytes each, with which a peer gets the routes of endpoint e: those of
+// the peer's endpoints other than e that share a pool with e. If empty, the peer gets none.
 func (s *Set) TargetsAt(e, peer string) string {
 	if s.endpoints.look(e) == nil {
 		return ""
@@ -134,7 +134,7 @@ func (s *Set) TargetsAt(e, peer string) string {
 	return strings.Join(targets, "")
 }
 
-// Audience gives every peer that gets the routes of endpoint e, with the route targets as TargetsAt gives them.
+// Audience returns every peer that gets the routes of endpoint e, with its route targets as TargetsAt returns them.
 func (s *Set) Audience(e string) map[string]string {
 	audience := map[string]string{}
 	for _, vcp := range s.pools.look(e) {
@@ -164,7 +164,7 @@ func (s *Set) Neighbours(e string) []string {
 	return list
 }
 
-// Document writes the set with its lists sorted by name: equal sets give equal documents.
+// Document returns the set with its lists sorted by name: equal sets give equal documents.
 func (s *Set) Document() *Document {
 	d := &Document{Generation: s.Generation, Peers: []Peer{}, Endpoints: []Endpoint{}, Vcps: []Vcp{}}
 	for _, name := range slices.Sorted(s.peers.keys()) {

@@ -14,24 +14,24 @@ import (
 	"weft/routeserver/internal/durable"
 )
 
-// The files in a store's directory.
+// Files in a store's directory.
 const (
 	snapshotFile = "ruleset.json"  // a whole rule set, replaced atomically
-	journalFile  = "changes.jsonl" // its SHA-256, and the changes made to it since: each on disk before it is in force
+	journalFile  = "changes.jsonl" // the snapshot's SHA-256, and the changes since: each is on disk before it is in force
 )
 
-// journalLimit is how many changes are kept apart before they are folded into a snapshot.
+// journalLimit is the number of changes in the journal before they are folded into a snapshot.
 const journalLimit = 1000
 
-// Store keeps the rule set of a route server on its disk. A change costs one line and one fsync, whatever the size of
-// the rule set; what Load returns is what was last in force, also after a power failure.
+// Store keeps the rule set of a route server on its disk. A change costs one line and one fsync, whatever the size of the
+// rule set. Load returns the rule set that was last in force, even after a power failure.
 type Store struct {
 	dir     string
 	journal *os.File
 	lines   int
 }
 
-// OpenStore uses a directory, which it makes if it is not there.
+// OpenStore opens a store in a directory, and makes the directory if it is not there.
 func OpenStore(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("the state directory cannot be made: %w", err)
@@ -39,7 +39,7 @@ func OpenStore(dir string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-// Load reads the rule set, or nil if there is none.
+// Load reads the rule set; it returns nil if there is none.
 func (s *Store) Load() (*Set, error) {
 	data, err := os.ReadFile(filepath.Join(s.dir, snapshotFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -63,8 +63,8 @@ func digest(snapshot []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// replay applies the journal, unless it continues another snapshot (a crash came between the two files). A line that was
-// cut off by a crash was never in force and ends the journal.
+// replay applies the journal, unless that belongs to another snapshot (a crash came between the two files). A line that a
+// crash cut off was never in force and ends the journal.
 func (s *Store) replay(set *Set, snapshot string) (*Set, error) {
 	file, err := os.Open(filepath.Join(s.dir, journalFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -77,7 +77,7 @@ func (s *Store) replay(set *Set, snapshot string) (*Set, error) {
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF {
-			return set, nil // with or without a part of a line
+			return set, nil // perhaps after a part of a line
 		} else if err != nil {
 			return nil, fmt.Errorf("the journal cannot be read: %w", err)
 		}
@@ -97,7 +97,7 @@ func (s *Store) replay(set *Set, snapshot string) (*Set, error) {
 	}
 }
 
-// Save replaces everything by a snapshot.
+// Save replaces everything with a snapshot.
 func (s *Store) Save(set *Set) error {
 	data, err := json.Marshal(set.Document())
 	if err != nil {
@@ -110,14 +110,14 @@ func (s *Store) Save(set *Set) error {
 	return s.restart(digest(data))
 }
 
-// Append makes a change durable. set is what it leads to, and is saved whole when the journal has grown long.
+// Append makes a change durable. set is the result of the change; it is saved as a whole when the journal has grown long.
 func (s *Store) Append(c *Change, set *Set) error {
 	if s.journal == nil || s.lines >= journalLimit {
 		return s.Save(set)
 	}
 	durable := *c
 	if durable.Ops == nil {
-		durable.Ops = []Operation{} // a list, as the reader of the journal expects
+		durable.Ops = []Operation{} // the reader of the journal expects a list
 	}
 	line, err := json.Marshal(&durable)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Store) Append(c *Change, set *Set) error {
 			err = s.journal.Sync()
 		}
 		if err != nil {
-			// Whether the line is there is unknown; a whole line that was refused must not come back.
+			// It is unknown whether the line is there; a whole line that was refused must not come back.
 			_ = s.journal.Truncate(end)
 		}
 	}
@@ -157,12 +157,12 @@ func (s *Store) restart(snapshot string) error {
 	return nil
 }
 
-// replace writes a file so that after a crash it is either the old or the new one.
+// replace writes a file so that it has the old or the new content after a crash.
 func (s *Store) replace(name string, data []byte) error {
 	return durable.Replace(filepath.Join(s.dir, name), data, 0o640)
 }
 
-// Close lets go of the journal.
+// Close closes the journal.
 func (s *Store) Close() error {
 	if s.journal == nil {
 		return nil

@@ -18,7 +18,7 @@ func open(t *testing.T, dir string) *Store {
 	return s
 }
 
-// join is a change from a generation to the next that makes one more pool.
+// more returns a change from a generation to the next that makes one more pool.
 func more(g uint64) *Change {
 	return &Change{Base: g, Generation: g + 1, Ops: []Operation{{Op: SetVcp, Vcp: &Vcp{fmt.Sprintf("pool%d", g), []string{"cafe-lan"}}}}}
 }

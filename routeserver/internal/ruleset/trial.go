@@ -11,18 +11,18 @@ import (
 	"weft/routeserver/internal/durable"
 )
 
-// trialFile is there while a rule set is in force that has to be confirmed.
+// trialFile exists while a rule set is in force that must be confirmed.
 const trialFile = "trial.json"
 
-// Trial says what a rule set in force falls back to, unless it is confirmed in time.
+// Trial is the fallback of a rule set that is not confirmed in time.
 type Trial struct {
-	Of       string    `json:"of"` // SHA-256 of the document on trial: the file means nothing to any other
+	Of       string    `json:"of"` // SHA-256 of the document on trial: the file applies to no other
 	Until    time.Time `json:"until"`
 	Fallback *Document `json:"fallback"`
 }
 
-// SaveTrial makes a trial of next durable. It is called before next itself is saved: after a crash in between, the file
-// is found to be about something else, and removed.
+// SaveTrial makes a trial of next durable. The caller saves next itself afterwards. After a crash in between, LoadTrial
+// finds that the file is about another rule set, and removes it.
 func (s *Store) SaveTrial(next, fallback *Set, until time.Time) error {
 	of, err := fingerprint(next)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Store) SaveTrial(next, fallback *Set, until time.Time) error {
 	return nil
 }
 
-// LoadTrial tells whether a set is on trial, until when, and what it falls back to (nil: it is not on trial).
+// LoadTrial returns the fallback of a set that is on trial, and the end of the trial; a nil fallback: it is not on trial.
 func (s *Store) LoadTrial(set *Set) (fallback *Set, until time.Time, err error) {
 	name := filepath.Join(s.dir, trialFile)
 	data, err := os.ReadFile(name)
@@ -67,7 +67,7 @@ func (s *Store) LoadTrial(set *Set) (fallback *Set, until time.Time, err error) 
 	return fallback, t.Until, nil
 }
 
-// EndTrial forgets what there was to fall back to, durably.
+// EndTrial removes the fallback durably.
 func (s *Store) EndTrial() error {
 	err := os.Remove(filepath.Join(s.dir, trialFile))
 	if errors.Is(err, os.ErrNotExist) {

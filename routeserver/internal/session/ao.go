@@ -24,7 +24,7 @@ const (
 	aoSetNext    = 1 << 1
 )
 
-// aoAdd is struct tcp_ao_add: a key that segments from and to an address are signed with.
+// aoAdd is struct tcp_ao_add: a key that signs segments from and to an address.
 type aoAdd struct {
 	Address       [128]byte // struct sockaddr_storage
 	Algorithm     [64]byte
@@ -39,7 +39,7 @@ type aoAdd struct {
 	Key           [maxSecret]byte
 }
 
-// aoDel is struct tcp_ao_del. Current and Next name the keys to use if the one that goes is in use.
+// aoDel is struct tcp_ao_del. Current and Next name the keys to use if the deleted key is in use.
 type aoDel struct {
 	Address       [128]byte
 	Interface     int32
@@ -51,7 +51,7 @@ type aoDel struct {
 	KeyFlags      uint8
 }
 
-// aoInfo is struct tcp_ao_info_opt: which key the neighbour is asked to sign with.
+// aoInfo is struct tcp_ao_info_opt: the key that the neighbour is asked to sign with.
 type aoInfo struct {
 	Flags         uint32
 	_             uint16
@@ -59,13 +59,13 @@ type aoInfo struct {
 	Counters      [5]uint64
 }
 
-// sockaddr writes an address as struct sockaddr_storage, and its length in bits. For a socket of both protocols an IPv4
-// address is a mapped one.
+// sockaddr returns an address as struct sockaddr_storage, and its length in bits. For a socket of both protocols an
+// IPv4 address is IPv4-mapped.
 func sockaddr(six bool, address netip.Addr) (storage [128]byte, bits uint8) {
 	if six {
 		binary.NativeEndian.PutUint16(storage[:], unix.AF_INET6)
 		a := address.As16()
-		copy(storage[8:], a[:]) // port and flow label go first
+		copy(storage[8:], a[:]) // port and flow label precede it
 	} else {
 		binary.NativeEndian.PutUint16(storage[:], unix.AF_INET)
 		a := address.As4()
@@ -86,7 +86,7 @@ func addKey(fd int, six bool, address netip.Addr, k aoKey) error {
 	return err
 }
 
-// deleteKey takes a key away; on a connection that uses it, another one takes its place.
+// deleteKey deletes a key; on a connection that uses it, another one takes its place.
 func deleteKey(fd int, six bool, address netip.Addr, k aoKey, instead *aoKey) error {
 	d := aoDel{Send: k.send, Receive: k.receive}
 	d.Address, d.Prefix = sockaddr(six, address)
@@ -96,7 +96,7 @@ func deleteKey(fd int, six bool, address netip.Addr, k aoKey, instead *aoKey) er
 	return setAO(fd, tcpAODel, &d)
 }
 
-// askFor asks the neighbour of a connection to sign with a key, which is also how it learns that we have it.
+// askFor asks the neighbour of a connection to sign with a key; this also tells the neighbour that we have the key.
 func askFor(fd int, k aoKey) error {
 	return setAO(fd, tcpAOInfo, &aoInfo{Flags: aoSetNext, Next: k.receive})
 }

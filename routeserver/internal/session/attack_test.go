@@ -14,19 +14,19 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// What an enrolled PE may try: a, which shares a pool with b, announces what is not its own. Each attack gets where it is
-// meant to without the defence, and nowhere with it.
+// Attacks of an enrolled PE: a, which shares a pool with b, announces routes that are not its own. Each attack succeeds
+// without the defence and fails with it.
 
 const (
 	othersGateway = "02:57:00:00:00:02"
 	ownMachine    = "02:00:00:00:00:07"
 	othersMachine = "02:00:00:00:00:08"
-	kept          = "10.2.0.9" // what a's machine has kept, of b's LAN
+	kept          = "10.2.0.9" // address of b's LAN that a's machine has kept
 )
 
 var mainFamily = map[string]bgp.Family{"l2vpn-vpls": bgp.RF_VPLS, "l2vpn-evpn": bgp.RF_EVPN, "vpnv4": bgp.RF_IPv4_VPN}
 
-// besieged is a region of a family in which a and b have permits, or not.
+// besieged returns a region of a family in which a and b have permits if guarded.
 func besieged(t *testing.T, family string, guarded bool) (*region, *petest.PE, *petest.PE) {
 	t.Helper()
 	r := start(t, session.Config{})
@@ -133,7 +133,7 @@ func TestAnEnrolledPEAnnouncesWhatIsNotItsOwn(t *testing.T) {
 					views, _ := r.Select(engine.Filter{Table: engine.Quarantine, Peer: "a", AnyFamily: true, AnyRT: true, Reason: c.reason})
 					return len(views) == 1
 				})
-				b.Has(want) // what it announces of its own goes on
+				b.Has(want) // its own announcements still reach b
 				events, _ := r.Events.After(0)
 				told := 0
 				for _, e := range events {
@@ -154,8 +154,8 @@ func TestAnEnrolledPEAnnouncesWhatIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// TestAMachineOnItsWay: while a machine moves from b to a both may announce it, also by the address that it keeps; then a
-// alone. Before that, and for another's address, a's PE is not believed.
+// TestAMachineOnItsWay checks that both b and a may announce a machine while it moves from b to a, also by the address
+// that it keeps; then a alone. Before that, and for another address, the announcements of a's PE are refused.
 func TestAMachineOnItsWay(t *testing.T) {
 	r, a, b := besieged(t, "l2vpn-evpn", true)
 	family, of := bgp.RF_EVPN, func(rd, ip string) bgp.NLRI { return petest.MAC(t, rd, othersMachine, ip, 7) }
@@ -178,17 +178,18 @@ func TestAMachineOnItsWay(t *testing.T) {
 	a.Send(petest.Announcement(t, family, []bgp.NLRI{here, stray}, []string{"65000:1"}))
 	quarantined("a", 2)
 	b.Has(map[string]string{})
-	permit("lan-a", "02:57:00:00:00:01", othersMachine) // it is on its way
+	permit("lan-a", "02:57:00:00:00:01", othersMachine) // the move has begun
 	b.Has(toB)
 	a.Has(toA)
 	quarantined("a", 1)
-	permit("lan-b", othersGateway) // it has arrived
+	permit("lan-b", othersGateway) // the move has ended
 	a.Has(map[string]string{})
 	b.Has(toB)
 	quarantined("b", 1)
 }
 
-// TestTooManyMACs: who announces more MACs than there may be is without routes, and nobody else is.
+// TestTooManyMACs checks that a PE that announces more MACs than permitted has no routes at other PEs; other PEs are
+// not affected.
 func TestTooManyMACs(t *testing.T) {
 	r, a, b := besieged(t, "l2vpn-evpn", true)
 	site := r.Set().Site("lan-a").Endpoint

@@ -18,10 +18,10 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// openWait is how long a peer may take for its OPEN ("a large value", RFC 4271 section 8.2.2).
+// openWait is the time within which a peer must send its OPEN ("a large value", RFC 4271 section 8.2.2).
 const openWait = 4 * time.Minute
 
-// maxConnections is how many connections one peer may have at a time.
+// maxConnections is the largest number of simultaneous connections of one peer.
 const maxConnections = 8
 
 // connection is the state machine of one TCP connection, from OpenSent on.
@@ -37,14 +37,14 @@ type connection struct {
 	hold     time.Duration // negotiated; 0: no keepalives
 
 	mu       sync.Mutex
-	declined [wire.Families]bool // families that the peer wants and was not offered
+	declined [wire.Families]bool // families that the peer wants but was not offered
 	state    string
-	closing  error        // why we end it
-	cut      bool         // it ends before the peer has been told everything
-	rekeyed  bool         // it is signed with another password than the one it was opened with
+	closing  error        // reason why we end it
+	cut      bool         // it ends before the peer has been sent everything
+	rekeyed  bool         // it is now signed with another password than at its start
 	peering  *engine.Peer // once established
 	began    time.Time
-	up       time.Time     // when it was established
+	up       time.Time     // time at which it was established
 	over     chan struct{} // closed at its end
 }
 
@@ -72,7 +72,7 @@ func (c *connection) enter(state string) {
 	}
 }
 
-// lasted is how long the session was established.
+// lasted returns the time for which the session was established.
 func (c *connection) lasted() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *connection) attached() *engine.Peer {
 	return c.peering
 }
 
-// stop ends the connection from whichever goroutine: with a NOTIFICATION, if that is what the reason is.
+// stop ends the connection from any goroutine: with a NOTIFICATION if the reason is one.
 func (c *connection) stop(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,10 +98,10 @@ func (c *connection) stop(why error) {
 	}
 }
 
-// lastWords is how long a NOTIFICATION may take that says why a connection cannot be written to any more.
+// lastWords is the time in which to read a NOTIFICATION that explains why writing to a connection fails.
 const lastWords = 100 * time.Millisecond
 
-// fail ends the connection because it cannot be written to. If the peer has closed it, its NOTIFICATION may be there to be read.
+// fail ends the connection because writing to it fails. If the peer has closed it, its NOTIFICATION may still be readable.
 func (c *connection) fail(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,9 +115,9 @@ func (c *connection) fail(why error) {
 	}
 }
 
-// replaceable says whether a new connection from the peer means that this session is dead: the peer restarts gracefully
-// and opened the new one after this session was established (RFC 4724 section 5), or it has followed to another password
-// by ending its own side, of which we have not heard, since it was not signed with that.
+// replaceable reports whether a new connection from the peer means that this session is dead: either the peer restarts
+// gracefully and opened the new one after this session was established (RFC 4724 section 5), or it has changed to
+// another password and ended its side; we did not get that end, since it was not signed with that password.
 func (c *connection) replaceable(by *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +131,7 @@ func (c *connection) stopped() bool {
 	return c.closing != nil
 }
 
-// expect bounds the wait for the next message, unless the connection is to end.
+// expect limits the wait for the next message, unless the connection is ending.
 func (c *connection) expect(within time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *connection) run() {
 	c.server.log.Info("BGP connection ended", "peer", c.peer.Name, "state", c.now(), "reason", why)
 }
 
-// reason turns what ended the connection into what is said about it.
+// reason returns the reason for the end of the connection, from the error that ended it.
 func (c *connection) reason(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,12 +183,12 @@ func (c *connection) reason(err error) error {
 	return cause(err)
 }
 
-// soft says whether both sides keep routes also after a NOTIFICATION that is not a hard reset (RFC 8538).
+// soft reports whether both sides keep routes also after a NOTIFICATION that is not a hard reset (RFC 8538).
 func (c *connection) soft() bool {
 	return c.server.RestartTime > 0 && c.remote != nil && c.remote.Restart.Notification
 }
 
-// harden makes a hard reset of a NOTIFICATION that we send where the peer is to keep nothing of us, and knows the difference.
+// harden turns a NOTIFICATION that we send into a hard reset if the peer must not keep our routes and supports hard resets.
 func (c *connection) harden(n *wire.Notification) *wire.Notification {
 	if !n.Received && c.soft() && (n.Final() || c.cut) {
 		return n.Harden()
@@ -202,7 +202,7 @@ func (c *connection) converse() error {
 	c.offered = s.engine.Set().Useful(c.peer.Name)
 	ours.Families = c.offered
 	if s.RestartTime > 0 {
-		// A route server forwards no packets, so it never stops forwarding them.
+		// A route server forwards no packets, so its restart never interrupts forwarding.
 		ours.Restart = wire.Restart{
 			Offered: true, Restarting: s.engine.Restarting(), Notification: true, Seconds: uint16(s.RestartTime / time.Second),
 			Families: ours.Families, Forwarding: ours.Families, LongForwarding: ours.Families,
@@ -241,7 +241,7 @@ func (c *connection) converse() error {
 	return c.established(r, &buf)
 }
 
-// end is one end of a connection. An IPv4 address is one, also on a socket for both.
+// end returns one end of a connection. An IPv4 address stays one, also on a socket for both protocols.
 func end(a net.Addr) netip.AddrPort {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -250,8 +250,8 @@ func end(a net.Addr) netip.AddrPort {
 	return netip.AddrPortFrom(tcp.AddrPort().Addr().Unmap().WithZone(""), uint16(tcp.Port))
 }
 
-// preferred says whether, of two connections with the peer, the one that we opened is kept: if our BGP identifier is the
-// higher one, or the same and our AS number is (RFC 4271 section 6.8, RFC 6286 section 2.3).
+// preferred reports whether, of two connections with the peer, the one that we opened is kept: if our BGP identifier is
+// the higher one, or if both are equal and our AS number is higher (RFC 4271 section 6.8, RFC 6286 section 2.3).
 func (c *connection) preferred() bool {
 	e := c.server.engine
 	return cmp.Or(bytes.Compare(e.RouterID[:], c.remote.ID[:]), cmp.Compare(e.ASN, c.remote.ASN)) > 0
@@ -278,7 +278,7 @@ func (c *connection) receiveOpen(r io.Reader, buf *[]byte) error {
 }
 
 func (c *connection) receiveKeepalive(r io.Reader, buf *[]byte) error {
-	c.expect(cmp.Or(c.hold, openWait)) // without a hold timer it could wait for ever
+	c.expect(cmp.Or(c.hold, openWait)) // without a hold timer it would wait for ever
 	kind, body, err := wire.ReadMessage(r, buf)
 	switch {
 	case err != nil:

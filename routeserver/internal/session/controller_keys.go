@@ -12,7 +12,7 @@ import (
 	"weft/routeserver/internal/durable"
 )
 
-// ParseTold reads what a controller says of one neighbour: its address and its TCP-MD5 password. Errors do not repeat it.
+// ParseTold reads a neighbour's address and TCP-MD5 password from the controller. Errors do not repeat the password.
 func ParseTold(keys Keys, address, password string) error {
 	words := strings.Fields(password)
 	if len(words) != 1 || words[0] != password {
@@ -24,8 +24,8 @@ func ParseTold(keys Keys, address, password string) error {
 	return nil
 }
 
-// Tell puts the controller's keys in force, all of them, beside those of the password file, as Rekey does. They are on
-// disk first: after a crash the route server asks for the keys that it asked for before, or for these.
+// Tell replaces all of the controller's keys, which are in force beside those of the password file, as Rekey does. It
+// first writes them to disk: after a crash the route server requires the previous keys or these.
 func (s *Server) Tell(keys Keys) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,8 +43,8 @@ func (s *Server) Tell(keys Keys) error {
 	})
 }
 
-// Digest says which keys the controller has told, and how many, without saying what they are. They are random numbers
-// of 256 bits, so nobody finds them by trying.
+// Digest returns a digest of the keys from the controller, and their number. The keys are random numbers of 256 bits,
+// so nobody can find them by trial.
 func (s *Server) Digest() (digest string, neighbours int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Server) Digest() (digest string, neighbours int) {
 	return hex.EncodeToString(sum[:]), len(s.Told)
 }
 
-// lines are passwords as ReadKeys reads them, sorted as text.
+// lines returns the passwords in the form that ReadKeys reads, sorted as text.
 func (k Keys) lines() string {
 	lines := []string{}
 	for address, p := range k {

@@ -72,7 +72,7 @@ func TestANeighbourFollowsToAnotherPasswordWithANewConnection(t *testing.T) {
 	if err := r.server.Tell(told(t, "127.0.78.11", "two")); err != nil {
 		t.Fatal(err)
 	}
-	r.signed(t, signing("two"), 90) // the old one has 90 s left
+	r.signed(t, signing("two"), 90) // the old session has 90 s left
 }
 
 func TestKeysThatCannotBeKeptAreNotInForce(t *testing.T) {

@@ -7,18 +7,18 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// maxIdle is the longest time for which a peer is not taken back, and a session that lasted so long was a good one.
+// maxIdle is the longest wait of a peer, and the duration from which a session counts as good.
 const maxIdle = time.Minute
 
-// damping keeps a peer that goes from one error to the next from making work without end: each error in a row makes it
-// wait twice as long before it may have another connection (RFC 4271 section 8.1.1, DampPeerOscillations).
+// damping limits the work that a peer with repeated errors causes: each error in a row doubles the time before it may
+// have another connection (RFC 4271 section 8.1.1, DampPeerOscillations).
 type damping struct {
 	errors int
 	until  time.Time
 }
 
-// after takes in why a connection ended that was established for some time, or never. first is the wait after one error;
-// 0: there is none.
+// after records why a connection ended, and for how long it was established. first is the wait after one error; 0:
+// there is no wait.
 func (d *damping) after(why error, lasted, first time.Duration) {
 	if lasted >= maxIdle {
 		d.errors = 0
@@ -29,10 +29,10 @@ func (d *damping) after(why error, lasted, first time.Duration) {
 	}
 }
 
-// idle says whether the peer has to wait.
+// idle reports whether the peer has to wait.
 func (d *damping) idle() bool { return time.Now().Before(d.until) }
 
-// faulty says whether a connection ended because of what the peer sent.
+// faulty reports whether a connection ended because of a message from the peer.
 func faulty(why error) bool {
 	n := (*wire.Notification)(nil)
 	if !errors.As(why, &n) || n.Received {

@@ -12,7 +12,7 @@ import (
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// dial keeps trying to connect to a peer that has no connection, until the context ends (states Connect and Active).
+// dial tries to connect to a peer whenever it has no connection, until the context ends (states Connect and Active).
 func (s *Server) dial(ctx context.Context, name string) {
 	local := &net.TCPAddr{IP: s.Listen.Addr().AsSlice()}
 	if s.Listen.Addr().IsUnspecified() {
@@ -51,7 +51,7 @@ func (s *Server) dial(ctx context.Context, name string) {
 			continue
 		}
 		if now, _ := s.protection(address.Addr()); !now.equal(p) {
-			conn.Close() // opened with keys that are not in force any more
+			conn.Close() // opened with keys that are no longer in force
 			continue
 		}
 		s.start(peer, conn, true)

@@ -10,7 +10,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// established is the session proper: this goroutine reads, another one writes.
+// established runs the established session: this goroutine reads, another one writes.
 func (c *connection) established(r io.Reader, buf *[]byte) error {
 	s := c.server
 	p := s.engine.Establish(c.peer, c.remote, c.opening)
@@ -34,7 +34,7 @@ func (c *connection) established(r io.Reader, buf *[]byte) error {
 	p.Ending.Local = errors.Is(why, errReplaced)
 	c.part(p, why)
 	close(stop)
-	// The writer may be in the middle of a message to a peer that takes nothing.
+	// The writer may be in the middle of a message to a peer that reads nothing.
 	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
 	if failed := <-written; failed != nil && !received(err) {
 		return failed
@@ -42,18 +42,18 @@ func (c *connection) established(r io.Reader, buf *[]byte) error {
 	return err
 }
 
-// received says whether a session ended with the peer's NOTIFICATION.
+// received reports whether a session ended with the peer's NOTIFICATION.
 func received(why error) bool {
 	n := (*wire.Notification)(nil)
 	return errors.As(why, &n) && n.Received
 }
 
-// flushWait is how long a session that ends softly goes on writing what waits.
+// flushWait is the time for which a session that ends softly goes on writing its queue.
 const flushWait = time.Second
 
-// part tells the engine why the session is over: lost, so that graceful restart covers it, if the connection broke or a new
-// one has taken its place, or if both sides take a NOTIFICATION for that. But a peer that keeps our routes has to have been
-// sent every withdrawal before: else it is told to drop them.
+// part tells the engine how the session ended. It counts as lost, and graceful restart covers it, if the connection
+// broke, if a new one replaced it, or if both sides treat the NOTIFICATION so. But a peer that keeps our routes must
+// have been sent every withdrawal before; otherwise it is told to drop them.
 func (c *connection) part(p *engine.Peer, why error) {
 	e := c.server.engine
 	n := (*wire.Notification)(nil)
@@ -113,12 +113,12 @@ func (c *connection) read(r io.Reader, buf *[]byte, p *engine.Peer) error {
 			return &wire.Notification{Code: wire.FSMError, Subcode: wire.UnexpectedUp, Data: []byte{kind}, Text: "OPEN in an established session"}
 		}
 		if cap(*buf) > wire.MaxLength {
-			*buf = nil // a rare long message; its memory is not kept for every peer
+			*buf = nil // a rare long message; not every peer should keep so much memory
 		}
 	}
 }
 
-// write empties the queue into the socket and sends keepalives. It ends without an error when told to stop.
+// write empties the queue into the socket and sends keepalives. It ends without an error when stop is closed.
 func (c *connection) write(p *engine.Peer, stop <-chan struct{}) error {
 	var keepalive <-chan time.Time
 	if c.hold > 0 {
@@ -169,7 +169,7 @@ func (c *connection) drain(p *engine.Peer, stop <-chan struct{}, keepalive <-cha
 	}
 }
 
-// send writes, for as long as a peer may take nothing.
+// send writes with a time limit for a peer that reads nothing.
 func (c *connection) send(write func() error) error {
 	if c.stopped() {
 		return write()

@@ -14,7 +14,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// What the PEs of an exchange do, and what is done to them.
+// The steps of an exchange: what the PEs do, and what happens to them.
 
 func (x *exchange) send(pe *petest.PE, update *bgp.BGPMessage) {
 	pe.Send(update)
@@ -78,7 +78,7 @@ func (x *exchange) step() string {
 			x.send(pe, petest.Announcement(x.t, bgp.RF_VPLS, []bgp.NLRI{c.nlri}, []string{c.rt}))
 		}
 		pe.Send(bgp.NewBGPRouteRefreshMessage(bgp.AFI_L2VPN, 2, bgp.SAFI_VPLS))
-		x.send(pe, bgp.NewEndOfRib(bgp.RF_VPLS)) // read after all of that
+		x.send(pe, bgp.NewEndOfRib(bgp.RF_VPLS)) // the route server reads it after all of these
 		return name + " refreshes"
 	case n == 10:
 		return x.lose(name)
@@ -92,12 +92,12 @@ func (x *exchange) step() string {
 	return x.membership()
 }
 
-// lose ends a session in one of the ways in which that happens.
+// lose ends a session in one of several ways.
 func (x *exchange) lose(name string) string {
 	pe := x.pes[name]
 	switch x.r.IntN(4) {
 	case 0:
-		pe.Write(append([]byte(strings.Repeat("\xff", 16)), 0, 23, 2, 0, 0, 0, 200)) // lengths that do not add up
+		pe.Write(append([]byte(strings.Repeat("\xff", 16)), 0, 23, 2, 0, 0, 0, 200)) // inconsistent lengths
 	case 1:
 		pe.Send(bgp.NewBGPNotificationMessage(6, 4, nil))
 	case 2:
@@ -112,7 +112,7 @@ func (x *exchange) lose(name string) string {
 	return name + " is lost"
 }
 
-// membership is a batch of joins and leaves.
+// membership changes a random batch of joins and leaves.
 func (x *exchange) membership() string {
 	var ops []ruleset.Operation
 	for range 1 + x.r.IntN(3) {

@@ -10,8 +10,8 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// A PE without the capability for extended messages may send them, since our OPEN has it, up to their greatest length; it is sent
-// none itself (RFC 8654 section 4).
+// TestExtendedMessagesOfPlainPEs checks that a PE without the capability for extended messages may send them up to the
+// full length, since our OPEN has it, but is sent none (RFC 8654 section 4).
 func TestExtendedMessagesOfPlainPEs(t *testing.T) {
 	for _, length := range []int{4159, 65535} {
 		r := start(t, session.Config{})

@@ -15,7 +15,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// abroad is a region whose pool has an internal PE a, and external ones b and c of AS 65001 and 4200000001.
+// abroad returns a region whose pool has an internal PE a, and external ones b and c of AS 65001 and 4200000001.
 func abroad(t *testing.T) *region {
 	t.Helper()
 	r := start(t, session.Config{})
@@ -31,7 +31,7 @@ func (r *region) dialFrom(t *testing.T, host string, asn uint32) *petest.PE {
 	return petest.Dial(t, petest.Options{Local: "127.0.78." + host, Remote: r.remote, ASN: asn})
 }
 
-// along is an announcement with a path; more attributes take the place of those of their type.
+// along returns an announcement with a path; more attributes replace those of their type.
 func along(t *testing.T, n bgp.NLRI, rt string, path []uint32, more ...bgp.PathAttributeInterface) *bgp.BGPMessage {
 	t.Helper()
 	m := petest.Announcement(t, bgp.RF_VPLS, []bgp.NLRI{n}, []string{rt})
@@ -45,7 +45,7 @@ func along(t *testing.T, n bgp.NLRI, rt string, path []uint32, more ...bgp.PathA
 	return m
 }
 
-// heard is what a PE knows of a route: the last UPDATE that announced it, in short.
+// heard returns a short form of the last UPDATE with which a PE was sent a route.
 func heard(p *petest.PE, n bgp.NLRI) string {
 	text := "nothing"
 	for _, u := range p.Updates() {
@@ -81,7 +81,7 @@ func TestAPoolWithInternalAndExternalMembers(t *testing.T) {
 	a, b, c := r.dial(t, "11"), r.dialFrom(t, "12", 65001), r.dialFrom(t, "13", 4200000001)
 	na, nb := petest.VPLS(t, "65000:1", 1, 1, 64, 4097), petest.VPLS(t, "65000:2", 2, 1, 64, 8193)
 	a.Send(along(t, na, "65000:1", nil, bgp.NewPathAttributeMultiExitDisc(7)))
-	b.Send(along(t, nb, "65000:2", []uint32{65001, 64999}, bgp.NewPathAttributeMultiExitDisc(8))) // with a LOCAL_PREF, to be ignored
+	b.Send(along(t, nb, "65000:2", []uint32{65001, 64999}, bgp.NewPathAttributeMultiExitDisc(8))) // LOCAL_PREF is ignored
 	a.Has(map[string]string{nb.String(): "65000:1"})
 	b.Has(map[string]string{na.String(): "65000:2"})
 	c.Has(map[string]string{na.String(): "65000:3", nb.String(): "65000:3"})
@@ -105,7 +105,7 @@ func TestAPoolWithInternalAndExternalMembers(t *testing.T) {
 			t.Errorf("the looking glass shows as sent to c: %s", shown)
 		}
 	}
-	// Two ways for the route to go: a path that does not begin with the peer's AS, and out of the pool.
+	// The route goes in two ways: by a path that does not begin with the peer's AS, and by a leave.
 	b.Send(along(t, nb, "65000:2", []uint32{64999, 65001}))
 	a.Has(map[string]string{})
 	c.Has(map[string]string{na.String(): "65000:3"})
@@ -115,7 +115,7 @@ func TestAPoolWithInternalAndExternalMembers(t *testing.T) {
 	}
 }
 
-// TestALoopIsQuarantined: an external PE sends back what it got, with the route target that it got it with.
+// TestALoopIsQuarantined lets an external PE send back a route, with the route target that it was sent.
 func TestALoopIsQuarantined(t *testing.T) {
 	r := abroad(t)
 	a, b, c := r.dial(t, "11"), r.dialFrom(t, "12", 65001), r.dialFrom(t, "13", 4200000001)
@@ -140,7 +140,7 @@ func TestALoopIsQuarantined(t *testing.T) {
 	if n := r.Counters().Loops; n != 1 {
 		t.Errorf("%d loops", n)
 	}
-	// What was accepted goes when it loops, and comes back.
+	// An accepted route goes when it loops, and comes back.
 	b.Send(along(t, nb, "65000:2", []uint32{65001, 65000}))
 	a.Has(map[string]string{})
 	b.Send(along(t, nb, "65000:2", []uint32{65001}))
@@ -172,7 +172,7 @@ func TestCommunitiesKeepRoutesWithinTheAS(t *testing.T) {
 	d.Has(map[string]string{})
 }
 
-// TestTwoExternalPEsOfOneAS: whether the second takes the first one's routes is its business, but said where one looks.
+// TestTwoExternalPEsOfOneAS checks that the explanation says that the second PE may ignore the first one's routes.
 func TestTwoExternalPEsOfOneAS(t *testing.T) {
 	r := abroad(t)
 	r.change(t, ruleset.Operation{Op: ruleset.SetPeer, Peer: &ruleset.Peer{Name: "c", Address: "127.0.78.13", ASN: 65001}})
@@ -186,7 +186,7 @@ func TestTwoExternalPEsOfOneAS(t *testing.T) {
 	}
 }
 
-// TestAPEWithoutFourOctetASNumbers: b has none, and c's AS number needs them (RFC 6793).
+// TestAPEWithoutFourOctetASNumbers checks a pool in which b lacks these, and c's AS number needs them (RFC 6793).
 func TestAPEWithoutFourOctetASNumbers(t *testing.T) {
 	r := abroad(t)
 	b := petest.Dial(t, petest.Options{Local: "127.0.78.12", Remote: r.remote, ASN: 65001, TwoOctet: true})
@@ -214,7 +214,8 @@ func TestAPEWithoutFourOctetASNumbers(t *testing.T) {
 	}
 }
 
-// TestAnExternalPEThatConstrainsRoutes: what it asks for counts whatever origin AS it names, but not what was ours before.
+// TestAnExternalPEThatConstrainsRoutes checks that a PE's memberships count whatever origin AS they name, but not if
+// they came from us.
 func TestAnExternalPEThatConstrainsRoutes(t *testing.T) {
 	r := abroad(t)
 	a := r.dial(t, "11")
@@ -260,7 +261,7 @@ func TestAnExternalPEThatConstrainsRoutes(t *testing.T) {
 	b.Has(map[string]string{asked: ""})
 }
 
-// TestAnExternalPEMayHaveOurIdentifier: BGP identifiers are unique within an AS (RFC 6286).
+// TestAnExternalPEMayHaveOurIdentifier checks that this is permitted: BGP identifiers are unique only within an AS (RFC 6286).
 func TestAnExternalPEMayHaveOurIdentifier(t *testing.T) {
 	r := abroad(t)
 	petest.Dial(t, petest.Options{Local: "127.0.78.12", Remote: r.remote, ASN: 65001, ID: "10.0.0.200"})

@@ -39,7 +39,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestErrors sends what is wrong in each state, and compares the whole NOTIFICATION (RFC 4271 sections 6.1 to 6.6, RFC 6608).
+// TestErrors sends a faulty message in each state, and compares the whole NOTIFICATION (RFC 4271 sections 6.1 to 6.6,
+// RFC 6608).
 func TestErrors(t *testing.T) {
 	r := start(t, session.Config{})
 	marker := string(bytesOf(0xff, 16))
@@ -110,7 +111,7 @@ func TestNotificationsAreNotAnswered(t *testing.T) {
 	r.until(t, "the reason", func() bool { return strings.Contains(r.server.States()["a"].LastError, "received: 6/8") })
 }
 
-// TestHoldTimeZero is a session without keepalives and without a hold timer (RFC 4271 section 4.2).
+// TestHoldTimeZero checks a session without keepalives and without a hold timer (RFC 4271 section 4.2).
 func TestHoldTimeZero(t *testing.T) {
 	r := start(t, session.Config{HoldTime: 3 * time.Second})
 	var zero, three *petest.PE
@@ -124,7 +125,7 @@ func TestHoldTimeZero(t *testing.T) {
 		(*p).Handshake()
 		(*p).Run()
 	}
-	if n := three.Closed(); n == nil || n.ErrorCode != 4 { // by now zero's would have expired, too
+	if n := three.Closed(); n == nil || n.ErrorCode != 4 { // a hold timer of zero's session would have expired too
 		t.Errorf("ended with %+v", n)
 	}
 	if s := r.server.States()["a"]; s.State != session.Established {
@@ -162,9 +163,9 @@ func TestAPeerThatErrsHasToWait(t *testing.T) {
 	if n := p.Closed(); n == nil || n.ErrorCode != 6 || n.ErrorSubcode != 5 {
 		t.Errorf("ended with %+v", n)
 	}
-	r.dial(t, "12") // others need not
+	r.dial(t, "12") // other PEs do not have to wait
 	a := ruleset.Peer{Name: "a", Address: "127.0.78.14", ASN: 65000}
-	r.change(t, ruleset.Operation{Op: ruleset.SetPeer, Peer: &a}) // it may have been the rule set
+	r.change(t, ruleset.Operation{Op: ruleset.SetPeer, Peer: &a}) // the rule set may have been the cause
 	r.dial(t, "14")
 }
 
@@ -177,7 +178,7 @@ func TestConnectionsOfOnePeerAreBounded(t *testing.T) {
 		p.Run()
 		silent = append(silent, p)
 	}
-	for _, p := range silent[:5] { // the oldest, beyond eight
+	for _, p := range silent[:5] { // the oldest ones beyond eight
 		if n := p.Closed(); n == nil || n.ErrorCode != 6 || n.ErrorSubcode != 5 {
 			t.Errorf("ended with %+v", n)
 		}
@@ -227,7 +228,7 @@ func TestCollision(t *testing.T) {
 	for name, c := range map[string]struct {
 		id       string
 		asn      uint32
-		incoming bool // the one that the PE opened is kept
+		incoming bool // the connection that the PE opened is kept
 	}{
 		"the PE is higher": {"10.0.0.201", 65000, true}, "the route server is higher": {"10.0.0.199", 65000, false},
 		// RFC 6286 section 2.3
@@ -287,7 +288,7 @@ func TestRouteRefresh(t *testing.T) {
 	if k := b.Refreshes(); k[0] != 1 || k[1] != 2 {
 		t.Errorf("markers %v", k)
 	}
-	// The PE's own refresh: what it does not say again between the markers is gone.
+	// The PE's own refresh: a route that it does not repeat between the markers is gone.
 	a.Send(bgp.NewBGPRouteRefreshMessage(25, 1, 65))
 	a.Send(bgp.NewBGPRouteRefreshMessage(25, 2, 65))
 	b.Has(map[string]string{})

@@ -18,7 +18,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// wireConn is one end of a connection within the process, as it would be over TCP.
+// wireConn is one end of a connection within the process, with addresses like those of TCP.
 type wireConn struct {
 	net.Conn
 	local, remote netip.AddrPort
@@ -27,14 +27,14 @@ type wireConn struct {
 func (c wireConn) LocalAddr() net.Addr  { return net.TCPAddrFromAddrPort(c.local) }
 func (c wireConn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.remote) }
 
-// allocated is how many bytes this process has ever allocated.
+// allocated returns the number of bytes that this process has ever allocated.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// fuzzed is a route server with two PEs in a pool, of which the second has announced a route.
+// fuzzed is a route server with two PEs in a pool; the second one has announced a route.
 type fuzzed struct {
 	engine  *engine.Engine
 	server  *Server
@@ -86,7 +86,7 @@ func newFuzzed(t testing.TB) *fuzzed {
 	return x
 }
 
-// play gives the first PE's session a stream of bytes, and waits until the session is over.
+// play sends a stream of bytes to the first PE's session, and waits until the session is over.
 func (x *fuzzed) play(t *testing.T, stream []byte) {
 	near, far := net.Pipe()
 	go func() { _, _ = io.Copy(io.Discard, far) }()
@@ -101,8 +101,8 @@ func (x *fuzzed) play(t *testing.T, stream []byte) {
 	}
 }
 
-// check: the second PE's session and route are as before, nothing of the first one's is left, and what the second one was
-// sent of it meanwhile can be read.
+// check checks that the second PE's session and route are unchanged, that nothing of the first one is left, and that
+// the messages to the second one are readable.
 func (x *fuzzed) check(t *testing.T) {
 	for _, v := range x.engine.PeerViews() {
 		if v.Name == "b" && (!v.Up || v.In != 1 || v.Quarantined != 0 || v.Out != 0) || v.Name == "a" && (v.Up || v.In != 0) {
@@ -132,7 +132,7 @@ func (x *fuzzed) check(t *testing.T) {
 	}
 }
 
-// hello is an OPEN for all families, and a KEEPALIVE.
+// hello returns an OPEN for all families and a KEEPALIVE.
 func hello(t testing.TB) []byte {
 	o := wire.Open{ASN: 65000, HoldTime: 90, ID: [4]byte{192, 0, 2, 1}}
 	for f := range wire.Families {
@@ -145,8 +145,8 @@ func hello(t testing.TB) []byte {
 	return append(m, wire.Keepalive...)
 }
 
-// FuzzSession: whatever a PE sends, from its first byte or in an established session, the session ends with it, in time and
-// with memory in proportion; and another PE's is not disturbed.
+// FuzzSession checks that whatever a PE sends, from its first byte or in an established session, the session ends with
+// it, in time and with memory in proportion, and another PE's session is not disturbed.
 func FuzzSession(f *testing.F) {
 	opening := hello(f)
 	announce, err := petest.Announcement(f, bgp.RF_VPLS, []bgp.NLRI{petest.VPLS(f, "65000:1", 1, 1, 64, 4097)}, []string{"65000:1"}).Serialize()
@@ -166,7 +166,7 @@ func FuzzSession(f *testing.F) {
 		if established {
 			data = append(append([]byte(nil), opening...), data...)
 		}
-		for tries := 1; ; tries++ { // the process does other things as well
+		for tries := 1; ; tries++ { // the process also does other work
 			before := allocated()
 			x.play(t, data)
 			used := allocated() - before

@@ -13,14 +13,14 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// This file is GTSM (RFC 5082): neighbours send with TTL 255, and a packet that has crossed more routers than it may is
-// dropped by the kernel. How far away a neighbour may be, its entry in the rule set says, or else --ttl-security.
+// This file implements GTSM (RFC 5082): neighbours send with TTL 255, and the kernel drops packets that have crossed
+// too many routers. A neighbour's entry in the rule set gives its largest distance; the default is --ttl-security.
 
-// hopsOf is how far away a neighbour may be; 0: any distance.
+// hopsOf returns the largest distance of a neighbour; 0: any distance.
 func (s *Server) hopsOf(p ruleset.Peer) int { return cmp.Or(p.TTLSecurity, s.Hops) }
 
-// farthest is how far away any neighbour may be. One listening socket serves them all, so it takes what the farthest may
-// send; the nearer ones are looked at when they have been accepted. It is called with the lock held.
+// farthest returns the largest distance of any neighbour. One listening socket serves them all, so it accepts packets
+// from that distance; nearBy checks the nearer ones after they are accepted. It requires the lock.
 func (s *Server) farthest() int {
 	hops := s.Hops
 	for _, h := range s.hops {
@@ -31,8 +31,7 @@ func (s *Server) farthest() int {
 	return hops
 }
 
-// measure notes how far away the rule set says that a peer may be, and says whether that is new. It is called with the
-// lock held.
+// measure records the largest distance of a peer by the rule set, and reports whether it has changed. It requires the lock.
 func (s *Server) measure(name string, p ruleset.Peer) (changed bool) {
 	if s.hops[name] == p.TTLSecurity {
 		return false
@@ -46,10 +45,10 @@ func (s *Server) measure(name string, p ruleset.Peer) (changed bool) {
 	return true
 }
 
-// keepAway makes the listening socket do what the rule set says now. It is called with the lock held.
+// keepAway applies the present rule set to the listening socket. It requires the lock.
 func (s *Server) keepAway() {
 	if s.listener == nil || s.hops == nil {
-		return // as it was bound, and nothing else was ever asked for
+		return // as it was bound, and the rule set has never set a distance
 	}
 	err := onSocket(s.listener, func(fd int, six bool) error { return setHops(fd, six, s.farthest()) })
 	if err != nil {
@@ -57,8 +56,8 @@ func (s *Server) keepAway() {
 	}
 }
 
-// nearBy sets the bound for a connection that was accepted, and says whether it keeps to that already: the SYN came while
-// only the listening socket's bound was in force.
+// nearBy sets the limit for an accepted connection, and returns an error if its SYN exceeds it: the SYN came when only
+// the listening socket's limit applied.
 func nearBy(conn net.Conn, hops int) error {
 	return onSocket(conn, func(fd int, six bool) error {
 		if err := setHops(fd, six, hops); err != nil {
@@ -72,7 +71,7 @@ func nearBy(conn net.Conn, hops int) error {
 	})
 }
 
-// least is the lowest TTL with which packets from a distance arrive.
+// least returns the lowest TTL of packets from a distance.
 func least(hops int) int {
 	if hops == 0 {
 		return 0
@@ -80,7 +79,7 @@ func least(hops int) int {
 	return 256 - hops
 }
 
-// setHops makes a socket take packets only from neighbours within some hops, and send with TTL 255.
+// setHops makes a socket accept packets only from neighbours within some hops, and send with TTL 255.
 func setHops(fd int, six bool, hops int) error {
 	set := func(level, option, value int) error {
 		return os.NewSyscallError("setsockopt (GTSM)", unix.SetsockoptInt(fd, level, option, value))
@@ -92,7 +91,7 @@ func setHops(fd int, six bool, hops int) error {
 	return err
 }
 
-// ttlOfSYN reads the TTL of the packet that opened a connection, which the kernel has kept.
+// ttlOfSYN returns the TTL of the packet that opened a connection, which the kernel has kept.
 func ttlOfSYN(fd int) (int, error) {
 	var packet [256]byte
 	size := uint32(len(packet))

@@ -24,7 +24,7 @@ func ttl(n int) func(int) error {
 	return func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, n) }
 }
 
-// established says whether a connection from an address becomes a session, or ends at once.
+// established reports whether a connection from an address becomes a session, or ends at once.
 func (r *region) established(t *testing.T, from, to string, set func(fd int) error) (net.Conn, bool) {
 	t.Helper()
 	conn, err := dialer(from, set).Dial("tcp", to)
@@ -44,7 +44,7 @@ func TestTTLSecurityOfOnePeer(t *testing.T) {
 	if _, up := r.established(t, "127.0.78.11", r.remote, ttl(254)); up {
 		t.Error("a neighbour two hops away is served")
 	}
-	strict := func(fd int) error { // we insist on it as well, for the SYN's answer too
+	strict := func(fd int) error { // this side checks it as well, also for the answer to the SYN
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MINTTL, 255); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func TestTTLSecurityOfOnePeer(t *testing.T) {
 	a := petest.Over(t, conn, petest.Options{Local: "127.0.78.11"})
 	a.Handshake()
 	a.Run()
-	b := r.dial(t, "12") // who is not named may be anywhere
+	b := r.dial(t, "12") // the limit does not apply to others
 	before := dropped(t)
 	onFd(t, conn, ttl(254))
 	n := petest.VPLS(t, "65000:1", 1, 1, 64, 4097)
@@ -142,7 +142,7 @@ func TestTTLSecurityOverIPv6AndDialled(t *testing.T) {
 	conn.Close()
 }
 
-// dropped is how many packets the kernel has dropped for their TTL (in this network namespace).
+// dropped returns the number of packets that the kernel has dropped for their TTL (in this network namespace).
 func dropped(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/net/netstat")

@@ -6,7 +6,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// TestHarden: what a NOTIFICATION of ours becomes, for a peer that knows hard resets and for one that does not.
+// TestHarden checks the NOTIFICATION that we send to a peer that supports hard resets, and to one that does not.
 func TestHarden(t *testing.T) {
 	for _, c := range []struct {
 		why       *wire.Notification
@@ -14,7 +14,7 @@ func TestHarden(t *testing.T) {
 		hard      bool
 	}{
 		{outgrown(), true, false, false},
-		{outgrown(), true, true, true}, // with a withdrawal that the peer was not sent
+		{outgrown(), true, true, true}, // with an unsent withdrawal
 		{outgrown(), false, true, false},
 		{wire.Shutdown(wire.Deconfigured, ""), true, false, true},
 		{wire.Shutdown(wire.Deconfigured, ""), false, false, false},

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Keys are what neighbours have to sign their TCP segments with, by their address. They are never printed.
+// Keys are the keys with which neighbours must sign their TCP segments, by their address. They are never printed.
 type Keys map[netip.Addr]Protection
 
-// Protection is one neighbour's: a password for TCP-MD5 (RFC 2385), or keys for TCP-AO (RFC 5925).
+// Protection is the key of one neighbour: a password for TCP-MD5 (RFC 2385), or keys for TCP-AO (RFC 5925).
 type Protection struct {
 	password secret
-	chain    []aoKey // the neighbour is asked to use the first
+	chain    []aoKey // the neighbour is asked to use the first one
 }
 
-// aoKey is a master key tuple of TCP-AO. The neighbour has the two identifiers the other way round.
+// aoKey is a master key tuple of TCP-AO. The neighbour has the two identifiers swapped.
 type aoKey struct {
 	send, receive uint8
 	algorithm     string // the kernel's name
@@ -27,7 +27,7 @@ type aoKey struct {
 
 type secret string
 
-// String hides the secrets, also from %v of whatever holds them.
+// String hides the secrets, also in %v of any value that holds them.
 func (Protection) String() string { return "(hidden)" }
 
 // GoString hides the secrets from %#v.
@@ -36,7 +36,7 @@ func (Protection) GoString() string { return "(hidden)" }
 // maxSecret is TCP_MD5SIG_MAXKEYLEN and TCP_AO_MAXKEYLEN.
 const maxSecret = 80
 
-// algorithms are those that RFC 5926 asks for, with their names in the kernel.
+// algorithms are those that RFC 5926 requires, with their names in the kernel.
 var algorithms = map[string]string{"hmac-sha-1-96": "hmac(sha1)", "aes-128-cmac-96": "cmac(aes128)"}
 
 func (p Protection) equal(q Protection) bool {
@@ -49,8 +49,8 @@ func (p Protection) equal(q Protection) bool {
 //	ADDRESS md5 PASSWORD                      the same
 //	ADDRESS ao SENDID RECVID ALGORITHM KEY    TCP-AO; several lines make a chain
 //
-// with white space between the words. Empty lines and those that begin with # do not count. Others than the owner must
-// not be able to read the file. Errors name the line, and never repeat it.
+// with white space between the words. Empty lines and lines that begin with # are ignored. Only the owner may have
+// access to the file. Errors name the line, and never repeat it.
 func ReadKeys(file string) (Keys, error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -76,7 +76,7 @@ func ReadKeys(file string) (Keys, error) {
 	return keys, nil
 }
 
-// add takes in the words of a line, or says what is wrong with them.
+// add adds the key in the words of a line, or returns what is wrong with them.
 func (k Keys) add(words []string) (wrong string) {
 	address, err := netip.ParseAddr(words[0])
 	if err != nil || address.Zone() != "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzReadKeys: a password file is read or refused, and what an error says does not depend on the secrets.
+// FuzzReadKeys checks that a password file is read or refused, and the text of an error does not depend on the secrets.
 func FuzzReadKeys(f *testing.F) {
 	f.Add("192.0.2.1 secret\n# comment\n\n2001:db8::1 md5 other\n")
 	f.Add("192.0.2.1 ao 1 2 hmac-sha-1-96 swordfish\n192.0.2.1 ao 3 4 aes-128-cmac-96 swordfish\n")

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// TestLayoutOfTCPAO compares the structures with those of linux/tcp.h: sizes, and where the members are.
+// TestLayoutOfTCPAO compares sizes and member offsets of the structures with those of linux/tcp.h.
 func TestLayoutOfTCPAO(t *testing.T) {
 	var a aoAdd
 	var d aoDel

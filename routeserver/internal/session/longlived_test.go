@@ -16,7 +16,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// soft are the capabilities of a PE that restarts gracefully for l2vpn-vpls, also after a NOTIFICATION.
+// soft returns the capabilities of a PE that restarts gracefully for l2vpn-vpls, also after a NOTIFICATION.
 func soft(seconds uint16, families ...bgp.Family) []bgp.ParameterCapabilityInterface {
 	list := []bgp.ParameterCapabilityInterface{
 		bgp.NewCapFourOctetASNumber(65000), bgp.NewCapMultiProtocol(bgp.RF_VPLS),
@@ -39,7 +39,7 @@ func (r *region) with(t *testing.T, host string, capabilities []bgp.ParameterCap
 	return petest.Dial(t, petest.Options{Local: "127.0.78." + host, Remote: r.remote, Families: []bgp.Family{bgp.RF_VPLS}, Capabilities: capabilities})
 }
 
-// mark is the community with which a PE was last sent something.
+// mark returns the communities of the last UPDATE to a PE.
 func mark(p *petest.PE) []uint32 {
 	updates := p.Updates()
 	for _, a := range updates[len(updates)-1].PathAttributes {
@@ -82,7 +82,7 @@ func TestRoutesOutlastTheHoldTimer(t *testing.T) {
 	b.Has(map[string]string{n.String(): "65000:2"})
 }
 
-// TestAnotherFamilyLosesNoRoutes: the session ends so that a family can be negotiated, and neither side lets go of anything.
+// TestAnotherFamilyLosesNoRoutes checks that both sides keep all routes when a session ends so that a family can be negotiated.
 func TestAnotherFamilyLosesNoRoutes(t *testing.T) {
 	r := keeping(t)
 	b := r.dial(t, "12")
@@ -150,7 +150,7 @@ func TestLongLivedStaleRoutes(t *testing.T) {
 	c.Has(map[string]string{n.String(): "65000:3", gone.String(): "65000:3"})
 	a.Conn.Close()
 	b.Until("long-lived routes", func() bool { return r.longLived("a") == 1 })
-	c.Has(map[string]string{}) // which does not know what they are
+	c.Has(map[string]string{}) // c does not support long-lived routes
 	b.Has(map[string]string{n.String(): "65000:2"})
 	b.Until("LLGR_STALE", func() bool {
 		return slices.ContainsFunc(b.Locked(), func(u *bgp.BGPUpdate) bool {
@@ -171,13 +171,13 @@ func TestLongLivedStaleRoutes(t *testing.T) {
 	}) {
 		t.Errorf("the events are %+v", events)
 	}
-	// Isolation first: who leaves the pool loses them.
+	// Isolation has priority: a member that leaves the pool loses them.
 	r.change(t, ruleset.Operation{Op: ruleset.Leave, Pool: "pool", Member: "lan-b"})
 	b.Has(map[string]string{})
 	r.change(t, ruleset.Operation{Op: ruleset.Join, Pool: "pool", Member: "lan-b"})
 	b.Has(map[string]string{n.String(): "65000:2"})
 
-	a = r.with(t, "11", long(soft(1), 3600)) // its F bit is set: they stay until its End-of-RIB
+	a = r.with(t, "11", long(soft(1), 3600)) // its F bit is set: the routes stay until its End-of-RIB
 	b.Has(map[string]string{n.String(): "65000:2"})
 	a.Send(m)
 	c.Has(map[string]string{n.String(): "65000:3"})
@@ -187,7 +187,7 @@ func TestLongLivedStaleRoutes(t *testing.T) {
 	}
 	a.Conn.Close()
 	b.Until("long-lived routes", func() bool { return r.longLived("a") == 1 })
-	r.with(t, "11", soft(1)) // does not speak of it any more
+	r.with(t, "11", soft(1)) // no longer has the capability
 	b.Has(map[string]string{})
 }
 
@@ -200,7 +200,7 @@ func (r *region) longLived(peer string) int {
 	return 0
 }
 
-// TestLongLivedIsOffByDefault (RFC 9494 section 5).
+// TestLongLivedIsOffByDefault checks the default (RFC 9494 section 5).
 func TestLongLivedIsOffByDefault(t *testing.T) {
 	r := start(t, session.Config{RestartTime: time.Minute})
 	b := r.with(t, "12", long(soft(60), 0))

@@ -15,13 +15,13 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// claim is what a PE said last about a route.
+// claim is a PE's last announcement of a route.
 type claim struct {
 	nlri bgp.NLRI
 	rt   string
 }
 
-// exchange is a route server and its PEs over TCP, under the eyes of a naive model: the small sibling of the engine's.
+// exchange is a route server and its PEs over TCP, checked by a naive model: a smaller version of the engine's.
 type exchange struct {
 	*region
 	t        *testing.T
@@ -29,16 +29,16 @@ type exchange struct {
 	document ruleset.Document
 	pes      map[string]*petest.PE // those with a session
 	said     map[string]map[string]claim
-	had      map[string]map[string]string // what each was to have before the step
-	read     map[string]int               // UPDATEs that have been looked at
-	sent     uint64                       // UPDATEs, by all PEs
+	had      map[string]map[string]string // the expected routes of each PE before the step
+	read     map[string]int               // number of checked UPDATEs
+	sent     uint64                       // number of UPDATEs from all PEs
 }
 
 var exchangePEs = []string{"a", "b", "c"}
 
 const exchangeSites = 6
 
-// wanted is what a PE is to have: NLRI text to route targets.
+// wanted returns the routes that a PE should have: NLRI text to route targets.
 func (x *exchange) wanted(pe string) map[string]string {
 	rib := map[string]string{}
 	for announcer, claims := range x.said {
@@ -64,7 +64,8 @@ func (x *exchange) wanted(pe string) map[string]string {
 	return rib
 }
 
-// check: every PE comes to have what it is to have, and was never sent anything that it was not to have before or after.
+// check checks that every PE gets the routes that it should have, and was never sent one that it should not have before
+// or after the step.
 func (x *exchange) check(after string) {
 	x.t.Helper()
 	for name, pe := range x.pes {

@@ -5,14 +5,14 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// outgrown is what a session is told whose peer wants a family that has become useful since it opened: families are only
-// negotiated in OPEN messages.
+// outgrown returns the NOTIFICATION that ends a session whose peer wants a family that has become useful since the
+// OPEN: only OPEN messages negotiate families.
 func outgrown() *wire.Notification {
 	return &wire.Notification{Code: wire.Cease, Subcode: wire.OtherConfiguration, Text: "another family can be negotiated now"}
 }
 
-// agree leaves of the families in the peer's OPEN those that we offered, and remembers the others. It says whether there
-// is one that carries routes.
+// agree removes the families that we did not offer from the peer's OPEN, and records them as declined. It reports
+// whether a family is left that carries routes.
 func (c *connection) agree() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,12 +25,12 @@ func (c *connection) agree() bool {
 	return common
 }
 
-// outgrown says whether a family that the peer wants and was not offered is useful by a rule set.
+// outgrown reports whether a family that the peer wants and was not offered is useful by a rule set.
 func (c *connection) outgrown(set *ruleset.Set) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.declined == [wire.Families]bool{} {
-		return false // nearly always, and asked for every session at every change
+		return false // the usual case; every change runs this check for every session
 	}
 	useful := set.Useful(c.peer.Name)
 	for f := range wire.Families {

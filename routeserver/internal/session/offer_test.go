@@ -45,7 +45,7 @@ func TestAFamilyIsOfferedWhereItIsUseful(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Another PE's family does not matter, nor one that this PE does not want.
+	// Neither another PE's family matters, nor one that this PE does not want.
 	change(1, ruleset.Endpoint{Name: "vrf-c", Peer: "c", Family: "vpnv4", RT: "65000:30", RD: "65000:30"})
 	change(2, ruleset.Endpoint{Name: "vrf6-a", Peer: "a", Family: "vpnv6", RT: "65000:31", RD: "65000:31"})
 	change(3, ruleset.Endpoint{Name: "vrf-a", Peer: "a", Family: "vpnv4", RT: "65000:32", RD: "65000:32"})
@@ -73,7 +73,7 @@ func TestRouteTargetConstraint(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := everything.String()
-	a.Has(map[string]string{all: ""}) // the route server asks for everything, and sends nothing yet
+	a.Has(map[string]string{all: ""}) // the route server asks for all routes, and sends none yet
 	rt, err := bgp.ParseRouteTarget("65000:1")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,8 @@ func TestRouteTargetConstraint(t *testing.T) {
 	a.Has(map[string]string{all: "", nlri.String(): "65000:1"})
 }
 
-// A PE that negotiated RT-Constrain and asks for nothing gets nothing; without its End-of-RIB, after a while.
+// TestRouteTargetConstraintWithoutEndOfRIB checks that a PE that negotiated RT-Constrain and asks for nothing gets
+// nothing; if it sends no End-of-RIB, this is decided after a while.
 func TestRouteTargetConstraintWithoutEndOfRIB(t *testing.T) {
 	r := start(t, session.Config{})
 	r.MembershipWait = 50 * time.Millisecond

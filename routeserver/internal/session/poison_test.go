@@ -16,7 +16,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// delicate is a PE that comes back whenever its session is over, and ends it at routes that it does not bear.
+// delicate is a PE that comes back whenever its session is over, and ends it at routes that it does not accept.
 type delicate struct {
 	t     *testing.T
 	r     *region
@@ -28,14 +28,14 @@ type delicate struct {
 	pe       *petest.PE
 }
 
-// refuses ends a session as RFC 4271 section 6.3 says, without data.
+// refuses ends a session by RFC 4271 section 6.3, without data.
 func refuses(p *petest.PE) {
 	data, _ := bgp.NewBGPNotificationMessage(wire.UpdateError, wire.InvalidNetwork, nil).Serialize()
 	_, _ = p.Conn.Write(data)
 	p.Conn.Close()
 }
 
-// breaks ends it without a word.
+// breaks ends a session without a NOTIFICATION.
 func breaks(p *petest.PE) { p.Conn.Close() }
 
 func live(t *testing.T, r *region, bears func(u *bgp.BGPUpdate) bool, how func(p *petest.PE)) *delicate {
@@ -71,7 +71,7 @@ func live(t *testing.T, r *region, bears func(u *bgp.BGPUpdate) bool, how func(p
 
 func (d *delicate) come() *petest.PE {
 	for d.r.server.States()["b"].State == session.Established {
-		time.Sleep(time.Millisecond) // the end of the last session is not noticed yet
+		time.Sleep(time.Millisecond) // the route server has not noticed the end of the last session yet
 	}
 	p := petest.Connect(d.t, petest.Options{Local: "127.0.78.12", Remote: d.r.remote})
 	p.Handshake()
@@ -82,7 +82,7 @@ func (d *delicate) come() *petest.PE {
 	return p
 }
 
-// settles waits until the PE has exactly these routes, and gives how many sessions it had.
+// settles waits until the PE has exactly these routes, and returns its number of sessions.
 func (d *delicate) settles(want map[string]string) int {
 	d.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
@@ -100,7 +100,7 @@ func (d *delicate) settles(want map[string]string) int {
 	}
 }
 
-// quiet says whether nothing is suspected.
+// quiet reports whether no route is suspected.
 func (r *region) quiet() bool {
 	for _, h := range r.Held("").Routes {
 		if h.Verdict == engine.Suspected {
@@ -112,7 +112,7 @@ func (r *region) quiet() bool {
 
 func vpls(t *testing.T, n int) bgp.NLRI { return petest.VPLS(t, "65000:1", uint16(n), 1, 64, 4097) }
 
-// without says that no route of an UPDATE is one of these.
+// without returns a condition: no route of an UPDATE is one of these.
 func without(poisons ...bgp.NLRI) func(*bgp.BGPUpdate) bool {
 	return func(u *bgp.BGPUpdate) bool {
 		for _, a := range u.PathAttributes {
@@ -155,8 +155,8 @@ func (r *region) events(kind string) (texts []string) {
 	return texts
 }
 
-// TestAPoisonRouteCostsOneSession: a route that comes while nothing else does, or last, is found by the one session that a PE
-// ends for it. Everything else goes on to that PE, and the route to all others.
+// TestAPoisonRouteCostsOneSession checks that a poison that comes alone, or last, is found by the one session that a PE
+// ends for it. All other routes still go to that PE, and the poison to all others.
 func TestAPoisonRouteCostsOneSession(t *testing.T) {
 	r := start(t, session.Config{}, guarded)
 	a := r.dial(t, "11")
@@ -197,7 +197,7 @@ func TestAPoisonRouteCostsOneSession(t *testing.T) {
 	want[poison.String()] = "65000:2"
 	d.settles(want)
 
-	// It is withdrawn when the poison takes its place again, and sent when an operator says so.
+	// It is withdrawn when the poison takes its place again, and sent when an operator releases it.
 	a.Send(petest.Announcement(t, bgp.RF_VPLS, []bgp.NLRI{poison}, []string{"65000:1"}))
 	delete(want, poison.String())
 	d.settles(want)
@@ -217,7 +217,8 @@ func TestAPoisonRouteCostsOneSession(t *testing.T) {
 	}
 }
 
-// TestPoisonsAmongMany: a PE that comes to a region with poisons in it gets all other routes in the end, for few sessions.
+// TestPoisonsAmongMany checks that a PE that comes to a region with poisons gets all other routes in the end, at the
+// cost of few sessions.
 func TestPoisonsAmongMany(t *testing.T) {
 	for _, how := range []struct {
 		name string
@@ -251,7 +252,7 @@ func TestPoisonsAmongMany(t *testing.T) {
 	}
 }
 
-// TestAPEThatDoesNotBearSeveralRoutesInAMessage gets each in its own, and all of them.
+// TestAPEThatDoesNotBearSeveralRoutesInAMessage checks that such a PE gets each route in its own message, and all of them.
 func TestAPEThatDoesNotBearSeveralRoutesInAMessage(t *testing.T) {
 	r := start(t, session.Config{}, guarded)
 	a := r.dial(t, "11")
@@ -282,7 +283,8 @@ func TestAPEThatDoesNotBearSeveralRoutesInAMessage(t *testing.T) {
 	}
 }
 
-// TestAnotherEndIsNoVerdict: a PE that goes for a reason that has nothing to do with routes gets all of them when it is back.
+// TestAnotherEndIsNoVerdict checks that a PE that ends its session for a reason unrelated to routes gets all routes
+// when it is back.
 func TestAnotherEndIsNoVerdict(t *testing.T) {
 	r := start(t, session.Config{}, guarded)
 	a, b := r.dial(t, "11"), r.dial(t, "12")
@@ -296,7 +298,7 @@ func TestAnotherEndIsNoVerdict(t *testing.T) {
 		b = r.dial(t, "12")
 	}
 	b.Has(map[string]string{n.String(): "65000:2"})
-	b.Conn.Close() // once without a word
+	b.Conn.Close() // once without a NOTIFICATION
 	r.await(t, "the end", func() bool { return r.server.States()["b"].State != session.Established })
 	r.dial(t, "12").Has(map[string]string{n.String(): "65000:2"})
 	if h := r.Held(""); len(h.Routes) > 0 {
@@ -304,8 +306,8 @@ func TestAnotherEndIsNoVerdict(t *testing.T) {
 	}
 }
 
-// TestOneAnnouncerCannotEndSessionsForEver: with too many poisons of one PE, all of its routes are held back from the one that
-// does not bear them, for a time.
+// TestOneAnnouncerCannotEndSessionsForEver checks that after too many poisons of one PE, all its routes are held back
+// for a time from the PE that does not accept them.
 func TestOneAnnouncerCannotEndSessionsForEver(t *testing.T) {
 	r := start(t, session.Config{}, guarded)
 	a := r.dial(t, "11")

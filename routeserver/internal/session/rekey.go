@@ -19,20 +19,20 @@ func (s *Server) protection(address netip.Addr) (p Protection, protected bool) {
 	return p, protected
 }
 
-// Rekey puts other keys in force in place of those of the password file, without closing the listening socket. Sessions
-// of neighbours whose keys are the same are not touched. Of the others, a session goes on
+// Rekey replaces the keys of the password file, without closing the listening socket. It does not touch sessions of
+// neighbours with unchanged keys. Of the others, a session goes on
 //   - with another TCP-MD5 password: it signs with that from now on, and the neighbour has the hold time to do so too;
 //   - with TCP-AO, if one key stays: the neighbour is asked to use the first key, and does so as soon as it has it;
 //
-// and any other change of keys ends it, since it was not opened with what is asked for now. With an error that comes
-// from a kernel that does not take the keys nothing has changed.
+// and any other change of keys ends it, since it was opened with other keys than those now required. If the kernel
+// refuses the keys, Rekey returns an error and nothing has changed.
 func (s *Server) Rekey(keys Keys) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rekey(merged(s.Told, keys), func() error { s.filed = keys; return nil })
 }
 
-// rekey puts keys in force once `commit` has noted where they are from. It is called with the lock held.
+// rekey puts keys in force after `commit` has recorded their source. It requires the lock.
 func (s *Server) rekey(keys Keys, commit func() error) error {
 	trial, err := s.listenConfig(keys).Listen(context.Background(), "tcp", netip.AddrPortFrom(s.Listen.Addr(), 0).String())
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *connection) rekey(address netip.Addr, was, is Protection) {
 	}
 }
 
-// roll takes a connection over from a chain of TCP-AO keys to another one that has a key in common with it.
+// roll moves a connection from a chain of TCP-AO keys to another one that has a key in common with it.
 func roll(fd int, six bool, address netip.Addr, was, is []aoKey) error {
 	keep := slices.IndexFunc(is, func(k aoKey) bool { return slices.Contains(was, k) })
 	if keep < 0 {
@@ -118,7 +118,7 @@ func roll(fd int, six bool, address netip.Addr, was, is []aoKey) error {
 	return askFor(fd, is[0])
 }
 
-// onSocket does something with the socket of a listener or a connection, and says whether it is one of IPv6.
+// onSocket calls a function with the socket of a listener or a connection, and with whether it is an IPv6 socket.
 func onSocket(socket any, do func(fd int, six bool) error) error {
 	s, ok := socket.(syscall.Conn)
 	if !ok {

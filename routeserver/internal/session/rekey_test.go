@@ -16,7 +16,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// keyed starts a route server with keys, and skips the test where the kernel cannot have them.
+// keyed starts a route server with keys, and skips the test if the kernel does not support them.
 func keyed(t *testing.T, c session.Config, text string) *region {
 	t.Helper()
 	c.Keys = readKeys(t, text)
@@ -30,7 +30,7 @@ func keyed(t *testing.T, c session.Config, text string) *region {
 	return start(t, c)
 }
 
-// refused says that no connection with a socket set like this comes to be.
+// refused checks that no connection is possible with a socket set like this.
 func (r *region) refused(t *testing.T, what string, set func(fd int) error) {
 	t.Helper()
 	if conn, err := dialer("127.0.78.11", set).Dial("tcp", r.remote); err == nil {
@@ -121,7 +121,7 @@ func TestKeysThatTheKernelDoesNotHaveChangeNothing(t *testing.T) {
 	r.signed(t, signing("old"), 90)
 }
 
-// ao sets TCP-AO keys "sendid recvid algorithm key" on a PE's socket, by means that the route server does not have.
+// ao sets TCP-AO keys "sendid recvid algorithm key" on a PE's socket, without code of the route server.
 func ao(keys ...string) func(fd int) error { return aoTo("127.0.78.1", keys...) }
 
 func aoTo(server string, keys ...string) func(fd int) error {
@@ -159,12 +159,12 @@ func TestTCPAO(t *testing.T) {
 	for file, kernel := range map[string]string{"hmac-sha-1-96": "hmac(sha1)", "aes-128-cmac-96": "cmac(aes128)"} {
 		t.Run(file, func(t *testing.T) {
 			r := keyed(t, session.Config{}, "127.0.78.11 ao 1 2 "+file+" s3cret\n127.0.78.11 ao 3 4 "+file+" next\n127.0.78.13 md5 x\n")
-			r.dial(t, "12") // who has none needs none
+			r.dial(t, "12") // a PE without a key needs none
 			r.refused(t, "no key", unsigned)
 			r.refused(t, "another key", ao("2 1 "+kernel+" wrong"))
 			r.refused(t, "another identifier", ao("7 1 "+kernel+" s3cret"))
 			r.refused(t, "TCP-MD5", signing("s3cret"))
-			for _, k := range []string{"2 1 " + kernel + " s3cret", "4 3 " + kernel + " next"} { // either of the chain will do
+			for _, k := range []string{"2 1 " + kernel + " s3cret", "4 3 " + kernel + " next"} { // any key of the chain is enough
 				a, conn := r.signed(t, ao(k), 90)
 				a.Send(bgp.NewBGPKeepAliveMessage())
 				conn.Close()
@@ -196,11 +196,11 @@ func TestTCPAORollover(t *testing.T) {
 		}
 	}
 	rekey("127.0.78.11 ao 2 2 hmac-sha-1-96 second\n127.0.78.11 ao 1 1 hmac-sha-1-96 first\n")
-	talk(2) // the PE has not got the new key yet
+	talk(2) // the PE does not have the new key yet
 	onFd(t, conn, ao("2 2 hmac(sha1) second"))
-	talk(3) // now it has, and was asked to use it
+	talk(3) // now it has the key, and was asked to use it
 	talk(4)
-	onFd(t, conn, func(fd int) error { // and asks for it
+	onFd(t, conn, func(fd int) error { // and asks for the key
 		b := make([]byte, 48)
 		b[0], b[7] = 2, 2
 		return syscall.SetsockoptString(fd, syscall.IPPROTO_TCP, 40, string(b))

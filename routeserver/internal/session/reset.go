@@ -10,7 +10,7 @@ import (
 // MaxText is the longest shutdown communication in bytes (RFC 9003).
 const MaxText = 255
 
-// CheckText says what is wrong with a shutdown communication, if anything.
+// CheckText returns an error if a text is not a valid shutdown communication.
 func CheckText(text string) error {
 	switch {
 	case len(text) > MaxText:
@@ -21,8 +21,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// Reset ends a peer's connections with Cease / Administrative Reset and a text for the people there, and says what state
-// they were in; idle or active: there were none. The peer may come again at once, and we connect to it again if active.
+// Reset ends a peer's connections with Cease / Administrative Reset and a text for the operators there, and returns the state
+// before; idle or active: there was no connection. The peer may connect again at once, and we connect to it again if active.
 func (s *Server) Reset(peer, text string) (was string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

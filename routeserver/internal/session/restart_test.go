@@ -14,7 +14,7 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// graceful are the capabilities of a PE that restarts gracefully for l2vpn-vpls.
+// graceful returns the capabilities of a PE that restarts gracefully for l2vpn-vpls.
 func graceful(restarting, forwarding bool, seconds uint16) []bgp.ParameterCapabilityInterface {
 	return []bgp.ParameterCapabilityInterface{
 		bgp.NewCapMultiProtocol(bgp.RF_VPLS), bgp.NewCapFourOctetASNumber(65000), bgp.NewCapRouteRefresh(),
@@ -36,7 +36,7 @@ func endOfRIB(t *testing.T) *bgp.BGPMessage {
 	return bgp.NewEndOfRib(bgp.RF_VPLS)
 }
 
-// keeping is a route server that keeps routes of PEs that restart.
+// keeping starts a route server that keeps routes of PEs that restart.
 func keeping(t *testing.T) *region { return start(t, session.Config{RestartTime: time.Minute}) }
 
 func vplsRoute(t *testing.T, ve uint16) (bgp.NLRI, *bgp.BGPMessage) {
@@ -130,7 +130,7 @@ func TestIsolationGoesBeforeStaleRoutes(t *testing.T) {
 	b.Has(map[string]string{n.String(): "65000:2"})
 	a.Conn.Close()
 	b.Until("a stale route", func() bool { return r.stale("a") == 1 })
-	// Who joins meanwhile gets it, who leaves loses it at once.
+	// An endpoint that joins meanwhile gets it; one that leaves loses it at once.
 	r.change(t, ruleset.Operation{Op: ruleset.Join, Pool: "pool", Member: "lan-c"})
 	c.Has(map[string]string{n.String(): "65000:3"})
 	if receipt := r.change(t, ruleset.Operation{Op: ruleset.Leave, Pool: "pool", Member: "lan-b"}); receipt.Withdrawn != 1 {
@@ -164,7 +164,7 @@ func TestANewConnectionOfAPEThatRestartsTakesThePlaceOfTheOld(t *testing.T) {
 	b.Has(map[string]string{n.String(): "65000:2"})
 }
 
-// restarted is a route server that finds its rule set on disk: a, b and c, of which a and b share a pool.
+// restarted returns a route server that finds its rule set on disk: a, b and c, of which a and b share a pool.
 func restarted(t *testing.T, deferral time.Duration) *region {
 	t.Helper()
 	first := start(t, session.Config{})
@@ -274,10 +274,10 @@ func TestWhoLosesAccessDuringARestartGetsEndOfRIBAtOnce(t *testing.T) {
 		s := r.server.States()
 		return s["a"].State == session.Established && s["b"].State == session.Established
 	})
-	// b may still have routes of lan-a from before the restart, of which we know nothing yet.
+	// b may still have routes of lan-a from before the restart, which we do not know yet.
 	r.change(t, ruleset.Operation{Op: ruleset.Leave, Pool: "pool", Member: "lan-b"})
 	b.Until("the End-of-RIB marker", func() bool { return b.EndsLocked() == 1 })
-	a.Until("the End-of-RIB marker", func() bool { return a.EndsLocked() == 1 }) // it had those of lan-b
+	a.Until("the End-of-RIB marker", func() bool { return a.EndsLocked() == 1 }) // it may have had those of lan-b
 	r.change(t, ruleset.Operation{Op: ruleset.Join, Pool: "pool", Member: "lan-c"})
 	c := r.open(t, "13")
 	c.Until("the session", func() bool { return r.server.States()["c"].State == session.Established })

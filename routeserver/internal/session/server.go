@@ -1,7 +1,7 @@
-// Package session keeps the BGP sessions with the PEs: the finite state machine of RFC 4271, its timers, capabilities,
-// collision detection and NOTIFICATIONs.
+// Package session maintains the BGP sessions with the PEs: the finite state machine of RFC 4271, its timers,
+// capabilities, collision detection and NOTIFICATIONs.
 //
-// Every TCP connection runs its own state machine in its own goroutine; a peer has a slot in which connections meet.
+// Every TCP connection runs its own state machine in its own goroutine; the connections of a peer share a slot.
 package session
 
 import (
@@ -19,35 +19,35 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// Config is how sessions are kept. Times of zero stand for the defaults.
+// Config is the configuration of sessions. Times of zero mean the defaults.
 type Config struct {
 	Listen       netip.AddrPort
 	Active       bool          // also connect to the peers
-	PeerPort     uint16        // where to, if active
-	HoldTime     time.Duration // offered; the shorter of the two sides' counts
+	PeerPort     uint16        // destination port, if active
+	HoldTime     time.Duration // offered; the shorter one of both sides counts
 	ConnectRetry time.Duration
-	IdleHold     time.Duration // how long a peer waits after an error, doubled with each in a row; 0: it does not
+	IdleHold     time.Duration // wait of a peer after an error, doubled with each in a row; 0: no wait
 	ConnectRate  float64       // connections per second that a peer may open, and ten times that at once; 0: any number
-	SendHold     time.Duration // how long a peer may take nothing (RFC 9687)
+	SendHold     time.Duration // longest time in which a peer reads nothing (RFC 9687)
 	Keys         Keys          // of neighbours that must sign their segments; Rekey changes them
-	Told         Keys          // the same, by the controller; Tell changes them, and who is in both has those of Keys
-	ToldFile     string        // where those are kept for the next start; empty: nowhere
-	ShutdownText string        // for the people at the other ends, when the server stops (RFC 9003)
-	Hops         int           // how far away neighbours may be (GTSM, RFC 5082), unless the rule set says it; 0: any distance
+	Told         Keys          // the same, from the controller; Tell changes them; for a neighbour in both, Keys count
+	ToldFile     string        // file that keeps those for the next start; empty: none
+	ShutdownText string        // for the operators at the other ends, when the server stops (RFC 9003)
+	Hops         int           // largest distance of neighbours (GTSM, RFC 5082), unless the rule set gives one; 0: any distance
 	RestartTime  time.Duration // offered for graceful restart (RFC 4724); zero: none, on either side
-	Deferral     time.Duration // how long End-of-RIB waits for the peers' after our own restart, at most
+	Deferral     time.Duration // longest time for which End-of-RIB waits for the peers' after our own restart
 }
 
-// Server accepts and, if told so, opens connections.
+// Server accepts and, if configured so, opens connections.
 type Server struct {
 	Config
 	engine *engine.Engine
 	log    *slog.Logger
 
 	mu       sync.Mutex
-	listener net.Listener   // while it serves
-	filed    Keys           // of the password file; Keys are all that are in force
-	hops     map[string]int // how far away those peers may be for which the rule set says it
+	listener net.Listener   // while the server serves
+	filed    Keys           // from the password file; Keys are all keys in force
+	hops     map[string]int // largest distances of peers for which the rule set gives one
 	slots    map[string]*slot
 	dialing  map[string]context.CancelFunc
 	serving  bool
@@ -77,7 +77,7 @@ func New(c Config, e *engine.Engine, log *slog.Logger) *Server {
 	return &Server{Config: c, filed: filed, engine: e, log: log, slots: map[string]*slot{}, dialing: map[string]context.CancelFunc{}}
 }
 
-// Probe says whether the BGP address can be bound, without serving on it.
+// Probe checks that the BGP address can be bound, without serving on it.
 func (s *Server) Probe() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Server) Probe() error {
 	return l.Close()
 }
 
-// bind is called with the lock held.
+// bind requires the lock.
 func (s *Server) bind() (net.Listener, error) {
 	l, err := s.listenConfig(s.Keys).Listen(context.Background(), "tcp", s.Listen.String())
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Server) bind() (net.Listener, error) {
 	return l, nil
 }
 
-// cause is the innermost error, which says why in the fewest words.
+// cause returns the innermost error, which gives the reason most briefly.
 func cause(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
@@ -105,7 +105,7 @@ func cause(err error) error {
 	return err
 }
 
-// Serve accepts connections until the context ends; then all sessions are closed with a Cease. It may be called again.
+// Serve accepts connections until the context ends, then closes all sessions with a Cease. It may be called again.
 func (s *Server) Serve(ctx context.Context) error {
 	s.mu.Lock()
 	listener, err := s.bind()
@@ -144,7 +144,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Serving says whether connections are accepted.
+// Serving reports whether connections are accepted.
 func (s *Server) Serving() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *Server) start(peer ruleset.Peer, conn net.Conn, outgoing bool) *connect
 	return c
 }
 
-// slot is called with the lock held.
+// slot requires the lock.
 func (s *Server) slot(name string) *slot {
 	if s.slots[name] == nil {
 		s.slots[name] = newSlot(s.ConnectRate)
@@ -215,8 +215,8 @@ func (s *Server) slot(name string) *slot {
 	return s.slots[name]
 }
 
-// Reconcile ends the sessions of peers that are gone or have moved, and connects to new ones if active. It is given
-// every new rule set, and the peers that are to be looked at.
+// Reconcile ends the sessions of peers that are gone or have moved, and connects to new ones if active. It gets every
+// new rule set, and the names of the peers to check.
 func (s *Server) Reconcile(set *ruleset.Set, peers []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +240,7 @@ func (s *Server) Reconcile(set *ruleset.Set, peers []string) {
 	}
 }
 
-// attend connects to a peer, or gives that up, if we are active. It is called with the lock held.
+// attend starts or stops connecting to a peer, if the server is active. It requires the lock.
 func (s *Server) attend(name string, wanted bool) {
 	cancel := s.dialing[name]
 	switch {
@@ -269,7 +269,7 @@ func (s *Server) shutdown() {
 	s.conns.Wait()
 }
 
-// States gives the state of every peer.
+// States returns the state of every peer.
 func (s *Server) States() map[string]State {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 // progress orders the states.
 var progress = map[string]int{Idle: 0, Active: 1, Connect: 2, OpenSent: 3, OpenConfirm: 4, Established: 5}
 
-// State is a peer's session as people see it.
+// State is the state of a peer's session, as users see it.
 type State struct {
 	State      string
 	Since      time.Time
@@ -31,7 +31,7 @@ type State struct {
 	Backlog    int    // routes that wait to be written
 }
 
-// slot is where the connections with one peer meet.
+// slot holds the connections with one peer.
 type slot struct {
 	mu        sync.Mutex
 	conns     []*connection
@@ -41,7 +41,7 @@ type slot struct {
 	pace      *rate.Limiter // of the peer's connections
 }
 
-// newSlot is one for a peer that may open so many connections per second, and ten times that at once; 0: any number.
+// newSlot makes a slot for a peer that may open so many connections per second, and ten times that at once; 0: any number.
 func newSlot(perSecond float64) *slot {
 	pace := rate.NewLimiter(rate.Inf, 0)
 	if perSecond > 0 {
@@ -57,7 +57,7 @@ func (s *slot) add(c *connection) {
 	if len(s.conns) <= maxConnections {
 		return
 	}
-	for _, oldest := range s.conns { // of those that say nothing
+	for _, oldest := range s.conns { // of those without an OPEN
 		if oldest.now() == OpenSent && !oldest.stopped() {
 			oldest.stop(&wire.Notification{Code: wire.Cease, Subcode: wire.Rejected, Text: "the peer has opened too many connections"})
 			return
@@ -100,30 +100,30 @@ func (s *slot) closeUnless(keep func(*connection) bool, n *wire.Notification) {
 	}
 }
 
-// busy says whether there is a connection under way or established.
+// busy reports whether a connection is under way or established.
 func (s *slot) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns) > 0
 }
 
-// idle says whether the peer may have no connection for now.
+// idle reports whether the peer may have no connection for now.
 func (s *slot) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.damping.idle()
 }
 
-// forgive lets the peer come at once: what was wrong may have been the rule set.
+// forgive lets the peer connect at once: the rule set may have been the cause of its errors.
 func (s *slot) forgive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.damping = damping{}
 }
 
-// confirm decides, when a connection has received an OPEN, whether it may go on (RFC 4271 section 6.8). Connections that
-// lose against it are stopped. ours says that, of two, the one that we opened is kept. old is a session that the connection
-// takes the place of, once it is over.
+// confirm decides, when a connection has received an OPEN, whether it may go on (RFC 4271 section 6.8). It stops
+// connections that lose against it. ours says that, of two, the one that we opened is kept. old is a session that the
+// connection replaces, once that is over.
 func (s *slot) confirm(c *connection, ours bool) (old *connection, refused *wire.Notification) {
 	lost := wire.Shutdown(wire.Collision, "another connection is kept")
 	s.mu.Lock()
@@ -154,7 +154,7 @@ func (s *slot) confirm(c *connection, ours bool) (old *connection, refused *wire
 	return old, nil
 }
 
-// establish makes a connection the session, if no other became it in the meantime.
+// establish makes a connection the session, unless another one became it in the meantime.
 func (s *slot) establish(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// flood announces the same 45 routes again and again with other attributes until stop says so, or for as many rounds as
-// no socket buffer holds. It waits for witness now and then: else most of it would be superseded before it is written.
+// flood announces the same 45 routes again and again with other attributes until stop returns true, or for more rounds than any
+// socket buffer holds. It waits for witness now and then: otherwise most would be superseded before they are written.
 func flood(t *testing.T, p, witness *petest.PE, stop func() bool) {
 	t.Helper()
 	var list []bgp.NLRI
@@ -35,7 +35,7 @@ func flood(t *testing.T, p, witness *petest.PE, stop func() bool) {
 func TestAPeerThatReadsNothingHoldsUpNobodyAndIsDropped(t *testing.T) {
 	r := start(t, session.Config{SendHold: 4 * time.Second})
 	a, b := r.dial(t, "11"), r.dial(t, "12")
-	// c joins the pool, says hello, and reads nothing ever after.
+	// c joins the pool, sends an OPEN, and then reads nothing.
 	c := petest.Connect(t, petest.Options{Local: "127.0.78.13", Remote: r.remote})
 	if err := c.Conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestAPeerThatReadsNothingHoldsUpNobodyAndIsDropped(t *testing.T) {
 	c.Handshake()
 	b.Until("the session of c", func() bool { return r.server.States()["c"].State == session.Established })
 	r.change(t, ruleset.Operation{Op: ruleset.Join, Pool: "pool", Member: "lan-c"})
-	// A backlog that outlasts some rounds is no passing one: c's socket takes nothing more.
+	// A backlog that outlasts some rounds is permanent: c's socket takes nothing more.
 	waiting := 0
 	flood(t, a, b, func() bool {
 		n := r.server.States()["c"].Backlog
@@ -69,7 +69,7 @@ func TestAPeerThatReadsNothingHoldsUpNobodyAndIsDropped(t *testing.T) {
 	b.Until("the end of c", func() bool { return r.server.States()["c"].State != session.Established })
 }
 
-// lastMED is the MULTI_EXIT_DISC of the last UPDATE, or -1. It is for use within Until.
+// lastMED returns the MULTI_EXIT_DISC of the last UPDATE, or -1. It is for use within Until.
 func lastMED(p *petest.PE) int {
 	updates := p.Locked()
 	for _, attribute := range updates[len(updates)-1].PathAttributes {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guard sets a socket's protection before it is bound: the keys of those neighbours that it may have, and GTSM.
+// guard sets a socket's protection before it is bound: the keys of the neighbours that it may have, and GTSM.
 func guard(neighbours Keys, hops int) func(network, address string, raw syscall.RawConn) error {
 	return func(network, _ string, raw syscall.RawConn) error {
 		return control(raw, func(fd int) error {
@@ -33,24 +33,24 @@ func guard(neighbours Keys, hops int) func(network, address string, raw syscall.
 	}
 }
 
-// control does something with a socket's descriptor.
+// control calls a function with a socket's descriptor.
 func control(raw syscall.RawConn, do func(fd int) error) error {
 	var failed error
 	err := raw.Control(func(fd uintptr) { failed = do(int(fd)) })
 	return errors.Join(err, failed)
 }
 
-// overIPv6 says whether a socket is one of IPv6, which may carry IPv4 as well.
+// overIPv6 reports whether a socket is an IPv6 socket, which may carry IPv4 as well.
 func overIPv6(fd int) (bool, error) {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	return domain == unix.AF_INET6, os.NewSyscallError("getsockopt SO_DOMAIN", err)
 }
 
-// protect changes what a neighbour of a socket that is no connection has to sign with. A key that the socket has for an
-// address makes signing a must for that address, with TCP-MD5 as with TCP-AO.
+// protect changes the keys of a neighbour on a socket that is not a connection. A key for an address makes signing
+// mandatory for that address, with TCP-MD5 as with TCP-AO.
 func protect(fd int, six bool, address netip.Addr, was, is Protection) error {
 	if !six && !address.Is4() {
-		return nil // a socket for IPv4 alone will not meet this neighbour
+		return nil // this neighbour cannot reach a socket for IPv4 alone
 	}
 	if was.password != "" && is.password == "" {
 		if err := setPassword(fd, six, address, ""); err != nil {
@@ -77,7 +77,7 @@ func protect(fd int, six bool, address netip.Addr, was, is Protection) error {
 	return nil
 }
 
-// setPassword sets the TCP-MD5 key for an address, or with none takes it away.
+// setPassword sets the TCP-MD5 key for an address, or removes it if the key is empty.
 func setPassword(fd int, six bool, address netip.Addr, key secret) error {
 	sig := unix.TCPMD5Sig{Keylen: uint16(len(key))}
 	copy(sig.Key[:], key)
@@ -91,7 +91,7 @@ func setPassword(fd int, six bool, address netip.Addr, key secret) error {
 	return os.NewSyscallError("setsockopt TCP_MD5SIG", err)
 }
 
-// listenConfig is how the BGP address is bound, with the keys of all neighbours.
+// listenConfig returns the configuration for binding the BGP address, with the keys of all neighbours.
 func (s *Server) listenConfig(keys Keys) *net.ListenConfig {
 	protect := guard(keys, s.farthest())
 	lc := &net.ListenConfig{Control: func(network, address string, raw syscall.RawConn) error {
@@ -100,6 +100,6 @@ func (s *Server) listenConfig(keys Keys) *net.ListenConfig {
 		}
 		return errors.Join(protect(network, address, raw), control(raw, saveSYN))
 	}}
-	lc.SetMultipathTCP(false) // which knows none of these options
+	lc.SetMultipathTCP(false) // which supports none of these options
 	return lc
 }

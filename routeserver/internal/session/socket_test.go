@@ -54,7 +54,7 @@ func TestANeighbourWithAPasswordHasToUseIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := start(t, session.Config{Listen: listen, Keys: keys})
-	r.dial(t, "12") // who has none needs none
+	r.dial(t, "12") // a PE without a key needs none
 	for name, set := range map[string]func(int) error{"none": func(int) error { return nil }, "another": signing("wrong")} {
 		if conn, err := dialer("127.0.78.11", set).Dial("tcp", r.remote); err == nil {
 			conn.Close()
@@ -81,7 +81,7 @@ func TestTTLSecurity(t *testing.T) {
 		t.Error("a neighbour two hops away could connect")
 	}
 	near := dialer("127.0.78.11", func(fd int) error {
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MINTTL, 255); err != nil { // we insist on it as well
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MINTTL, 255); err != nil { // this side checks it as well
 			return err
 		}
 		return ttl(255)(fd)

@@ -15,7 +15,7 @@ import (
 	"weft/routeserver/internal/wire"
 )
 
-// storm is a PE that has gone mad: it connects again and again, and sends whatever there is that it should not.
+// storm is a faulty PE: it connects again and again, and sends all kinds of wrong messages.
 type storm struct {
 	t           *testing.T
 	r           *rand.Rand
@@ -24,10 +24,10 @@ type storm struct {
 	update      []byte
 	hanging     []net.Conn
 	established int
-	ready       func() // is called before each connection of rage, if it is there
+	ready       func() // called before each connection of rage, if not nil
 }
 
-// blows are what it does instead of a session.
+// blows are its messages in place of a session.
 var blows = []func(s *storm) [][]byte{
 	func(s *storm) [][]byte { return nil },
 	func(s *storm) [][]byte { return [][]byte{s.garbage(400)} },
@@ -36,19 +36,19 @@ var blows = []func(s *storm) [][]byte{
 	func(s *storm) [][]byte { return [][]byte{s.oversized()} },
 }
 
-// deeds are what it does in a session.
+// deeds are its messages in a session.
 var deeds = []func(s *storm) [][]byte{
 	func(s *storm) [][]byte { return [][]byte{s.update[:30]} }, // half an UPDATE
 	func(s *storm) [][]byte { return [][]byte{s.oversized()} },
-	func(s *storm) [][]byte { return [][]byte{s.hello} },                        // an OPEN too many
-	func(s *storm) [][]byte { return [][]byte{s.update, s.broken()} },           // lengths that do not add up
+	func(s *storm) [][]byte { return [][]byte{s.hello} },                        // a second OPEN
+	func(s *storm) [][]byte { return [][]byte{s.update, s.broken()} },           // inconsistent lengths
 	func(s *storm) [][]byte { return slices.Repeat([][]byte{s.spoilt()}, 200) }, // treated as withdrawals
 	func(s *storm) [][]byte { return slices.Repeat([][]byte{s.update, s.spoilt()}, 100) },
 	func(s *storm) [][]byte { return s.flood(500) },
 	func(s *storm) [][]byte {
 		return slices.Repeat([][]byte{wire.Refresh(wire.VPLS, wire.RefreshRequest)}, 500)
 	},
-	func(s *storm) [][]byte { return [][]byte{s.announcement(60, 0)} }, // more than it may
+	func(s *storm) [][]byte { return [][]byte{s.announcement(60, 0)} }, // more than the limit
 	func(s *storm) [][]byte { return [][]byte{s.update, s.garbage(40_000)} },
 	func(s *storm) [][]byte {
 		return [][]byte{s.update, (&wire.Notification{Code: wire.Cease, Subcode: wire.AdminReset}).Message()}
@@ -66,7 +66,7 @@ func newStorm(t *testing.T, remote string, seed uint64) *storm {
 	return s
 }
 
-// announcement is a message with routes of c's endpoint.
+// announcement returns a message with routes of c's endpoint.
 func (s *storm) announcement(n uint16, med uint32) []byte {
 	var list []bgp.NLRI
 	for i := range n {
@@ -79,7 +79,7 @@ func (s *storm) announcement(n uint16, med uint32) []byte {
 	return m
 }
 
-// send writes as far as the route server takes it.
+// send writes as much as the route server reads.
 func (s *storm) send(c net.Conn, parts ...[]byte) {
 	_ = c.SetWriteDeadline(time.Now().Add(5 * time.Second))
 	for _, p := range parts {
@@ -112,7 +112,7 @@ func (s *storm) spoilt() []byte {
 	return m
 }
 
-// flood announces the same routes with other attributes each time.
+// flood returns announcements of the same routes with other attributes each time.
 func (s *storm) flood(n uint32) (messages [][]byte) {
 	for med := range n {
 		messages = append(messages, s.announcement(30, med))
@@ -131,7 +131,7 @@ func (s *storm) dial() net.Conn {
 	return c
 }
 
-// knock goes through n connections that never become a session, and closes none before the end.
+// knock opens n connections that never become a session, and closes none before the end.
 func (s *storm) knock(n int) {
 	for i := range n {
 		c := s.dial()
@@ -146,7 +146,7 @@ func (s *storm) knock(n int) {
 	}
 }
 
-// rage opens n sessions, one after the other, and ends them in good order or by tearing the connection down.
+// rage opens n sessions, one after the other, and ends them in good order or by closing the connection.
 func (s *storm) rage(n int) {
 	for i := range n {
 		if s.ready != nil {
@@ -159,7 +159,7 @@ func (s *storm) rage(n int) {
 		s.send(c, s.hello)
 		var buf []byte
 		kind := uint8(0)
-		for kind != wire.TypeKeepalive && kind != wire.TypeNotification { // a refusal, since the one before is not over yet
+		for kind != wire.TypeKeepalive && kind != wire.TypeNotification { // a refusal, since the session before is not over yet
 			var err error
 			if kind, _, err = wire.ReadMessage(c, &buf); err != nil {
 				break

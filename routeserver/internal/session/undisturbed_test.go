@@ -12,12 +12,12 @@ import (
 	"weft/routeserver/internal/session"
 )
 
-// One PE's storm does not touch the others: no session of theirs is reset, no route is lost or astray, changes take effect
-// at once, and when it is over nothing is left of it.
+// TestAStormFromOnePEDisturbsNobody checks that one PE's storm does not affect the others: their sessions are not
+// reset, no route is lost or leaks, changes take effect at once, and afterwards nothing of the storm is left.
 func TestAStormFromOnePEDisturbsNobody(t *testing.T) {
 	r := start(t, session.Config{})
-	r.ReceiptWait = time.Minute // a machine that has no time for anybody is not what is looked for
-	// a has an endpoint that shares a pool with c's, and so hears what c announces. b must not.
+	r.ReceiptWait = time.Minute // a slow machine is not what this test is about
+	// a has an endpoint that shares a pool with c's, and so gets c's announcements. b must not.
 	r.change(t,
 		ruleset.Operation{Op: ruleset.SetEndpoint, Endpoint: &ruleset.Endpoint{Name: "lan-d", Peer: "a", Family: "l2vpn-vpls", RT: "65000:4", RD: "65000:4"}},
 		ruleset.Operation{Op: ruleset.SetVcp, Vcp: &ruleset.Vcp{Name: "other", Members: []string{"lan-c", "lan-d"}}})
@@ -79,7 +79,7 @@ func heapInUse() uint64 {
 	return m.HeapInuse
 }
 
-// promptly makes lan-b join or leave, which must be on the wire to b before the change returns, and soon.
+// promptly makes lan-b join or leave. The change must be on the wire to b before it returns, and soon.
 func (r *region) promptly(t *testing.T, op string) {
 	t.Helper()
 	begin := time.Now()
@@ -94,7 +94,8 @@ func (r *region) promptly(t *testing.T, op string) {
 	}
 }
 
-// A PE that opens connections and says nothing on them keeps a few, and can still open its session.
+// TestConnectionsThatSayNothingAreFew checks that a PE that opens silent connections keeps a few, and can still open
+// its session.
 func TestConnectionsThatSayNothingAreFew(t *testing.T) {
 	r := start(t, session.Config{})
 	b, routines := r.dial(t, "12"), runtime.NumGoroutine()
@@ -108,9 +109,10 @@ func TestConnectionsThatSayNothingAreFew(t *testing.T) {
 	r.dial(t, "13")
 }
 
-// A PE that opens and closes sessions as fast as it can has those of the first burst, ten seconds' worth, and is refused most of
-// the others, and that is one event. It waits until its last session is over at the route server as well: a connection before that
-// is refused as a second one, whatever the pace, and how often that happens depends on the machine.
+// TestSessionsThatFlapArePaced checks that a PE that opens and closes sessions as fast as it can gets those of the
+// first burst (ten seconds' worth) and is mostly refused after that, with one event. It waits until the route server
+// has ended its last session: an earlier connection is refused as a second one, whatever the pace, and how often that
+// happens depends on the machine.
 func TestSessionsThatFlapArePaced(t *testing.T) {
 	const rate = 1
 	r := start(t, session.Config{ConnectRate: rate})

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread tells how many of the bytes that were written to a connection its other end has not acknowledged (tcp(7), SIOCOUTQ).
+// unread returns a function that counts the bytes written to a connection that the other end has not acknowledged
+// (tcp(7), SIOCOUTQ).
 func unread(conn net.Conn) func() int {
 	c, ok := conn.(syscall.Conn)
 	if !ok {

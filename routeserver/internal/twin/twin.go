@@ -1,8 +1,8 @@
-// Package twin keeps a route server in step with the other one of its pair when the controller cannot: after a start, and
-// while the controller does not reach this one.
+// Package twin keeps a route server in step with its twin, the other route server of the pair, when the controller
+// cannot: after a start, and while the controller does not reach this one.
 //
-// Generations are the controller's, which gives none twice. So the higher of the two is the later, and whoever does not
-// hear the controller takes it over; nobody ever goes back.
+// The controller gives each generation once. So the higher of two is the later one, and a route server that does not
+// hear the controller adopts it; none ever goes back.
 package twin
 
 import (
@@ -21,7 +21,7 @@ import (
 	"weft/routeserver/internal/ruleset"
 )
 
-// Standing is where a route server stands, in the control API's words.
+// Standing is a route server's own account of its rule set, as the control API gives it.
 type Standing struct {
 	Name       string `json:"name"`
 	Generation uint64 `json:"generation"`
@@ -30,7 +30,7 @@ type Standing struct {
 	OnTrial    bool   `json:"on_trial"`
 }
 
-// Of is where an engine stands.
+// Of returns the standing of an engine.
 func Of(e *engine.Engine) Standing {
 	generation, loaded, _ := e.Generation()
 	_, _, trial := e.Trial()
@@ -38,12 +38,12 @@ func Of(e *engine.Engine) Standing {
 }
 
 const (
-	interval = time.Second // between two looks
+	interval = time.Second // between two queries
 	patience = 3 * time.Second
 	longest  = 64 << 20
 )
 
-// Twin is the other route server, as seen from here.
+// Twin is the paired route server, as seen from here.
 type Twin struct {
 	url, token string
 	engine     *engine.Engine
@@ -55,7 +55,7 @@ type Twin struct {
 	warned uint64
 }
 
-// New makes a twin that is reached at the base URL of its control API; over TLS as `host` says, if there is one.
+// New makes a twin at the base URL of its control API. If there is a `host` identity, it connects by TLS with that.
 func New(url, token string, e *engine.Engine, host *identity.Identity) *Twin {
 	transport := &http.Transport{IdleConnTimeout: time.Minute} // no proxy
 	if host != nil {
@@ -67,14 +67,14 @@ func New(url, token string, e *engine.Engine, host *identity.Identity) *Twin {
 	}
 }
 
-// Seen is what the twin last said of itself, and the error if it did not answer last time.
+// Seen returns the twin's last standing, and the error if the last query failed.
 func (t *Twin) Seen() (Standing, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.seen, t.failed
 }
 
-// Run looks at the twin once a second until the context ends.
+// Run queries the twin once a second until the context ends.
 func (t *Twin) Run(ctx context.Context) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -105,7 +105,7 @@ func (t *Twin) note(err error) {
 	}
 }
 
-// look asks the twin where it stands, takes over its rule set if it is to be, and takes note if both have the same.
+// look asks the twin for its standing, adopts its rule set if verdict says so, and records that both have the same one.
 func (t *Twin) look(ctx context.Context) error {
 	theirs, err := t.ask(ctx)
 	if err == nil && theirs.Name == t.engine.Name {
@@ -133,18 +133,18 @@ type decision int
 const (
 	leave      decision = iota
 	adopt               // the twin's rule set
-	contradict          // the controller says an older generation to the twin than it said to us
+	contradict          // the controller gives the twin an older generation than it gave us
 )
 
-// verdict is what to do about a twin. While the controller speaks to us, the twin's word is not needed: it may be a moment
-// ahead by a change that is on its way to us, too.
+// verdict decides what to do about a twin. While the controller is in touch with us, the twin does not matter: it may
+// be ahead for a moment, by a change that is on its way to us too.
 func verdict(ours, theirs Standing) decision {
 	switch {
 	case ours.InTouch || !theirs.Loaded:
 		return leave
 	case !ours.Loaded || theirs.Generation > ours.Generation:
 		if theirs.OnTrial || ours.OnTrial {
-			return leave // it may be gone again in a moment
+			return leave // it may be rolled back in a moment
 		}
 		return adopt
 	case theirs.Generation < ours.Generation && theirs.InTouch:
@@ -186,7 +186,7 @@ func (t *Twin) adopt(ctx context.Context) (Standing, error) {
 	return theirs, nil
 }
 
-// contradict says, once per generation, that the controller goes on below our generation: its database is an old copy.
+// contradict reports, once per generation, that the controller goes on below our generation: its database is an old copy.
 func (t *Twin) contradict(theirs Standing) {
 	if t.warned == theirs.Generation {
 		return

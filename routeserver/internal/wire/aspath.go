@@ -14,7 +14,7 @@ const (
 	maxSegment       = 255 // AS numbers
 )
 
-// segment is one of an AS_PATH.
+// segment is a segment of an AS_PATH.
 type segment struct {
 	kind uint8
 	ases []uint32
@@ -22,7 +22,7 @@ type segment struct {
 
 func (s segment) confederation() bool { return s.kind >= asConfedSequence }
 
-// validPath checks segments of AS numbers of so many octets. AS 0 must not be in a path (RFC 7607).
+// validPath returns a check for segments whose AS numbers have so many octets. AS 0 must not be in a path (RFC 7607).
 func validPath(octets int) func(v []byte) bool {
 	return func(v []byte) bool {
 		for len(v) > 0 {
@@ -41,7 +41,7 @@ func validPath(octets int) func(v []byte) bool {
 	}
 }
 
-// validAggregator checks an AS number and an address (RFC 7606 section 7.7, RFC 7607).
+// validAggregator returns a check for an AS number and an address (RFC 7606 section 7.7, RFC 7607).
 func validAggregator(octets int) func(v []byte) bool {
 	return func(v []byte) bool { return len(v) == octets+4 && number(v, octets) != 0 }
 }
@@ -54,7 +54,7 @@ func number[T string | []byte](v T, octets int) uint32 {
 	return n
 }
 
-// pathHas says whether an AS number is in a valid AS_PATH with four-octet numbers.
+// pathHas reports whether an AS number is in a valid AS_PATH with four-octet numbers.
 func pathHas(v []byte, asn uint32) bool {
 	for len(v) > 0 {
 		n := int(v[1])
@@ -68,7 +68,7 @@ func pathHas(v []byte, asn uint32) bool {
 	return false
 }
 
-// Passed says whether the route has come through an AS.
+// Passed reports whether the route has passed through an AS.
 func (a *Attributes) Passed(asn uint32) (passed bool) {
 	EachAttribute(a.Path, func(_, kind uint8, value, _ string) {
 		if kind == attrASPath {
@@ -91,7 +91,7 @@ func readPath[T string | []byte](v T, octets int) (path []segment) {
 	return path
 }
 
-// writePath encodes an AS_PATH; where there are two octets, AS_TRANS stands for numbers that do not fit.
+// writePath encodes an AS_PATH; with two octets, AS_TRANS replaces numbers that do not fit.
 func writePath(path []segment, octets int) (v []byte) {
 	for _, s := range path {
 		v = append(v, s.kind, byte(len(s.ases)))
@@ -106,8 +106,8 @@ func writePath(path []segment, octets int) (v []byte) {
 	return v
 }
 
-// prepend puts our AS number in front of a path that leaves our AS (RFC 4271 section 5.1.2), without the segments that only
-// mean something within a confederation (RFC 5065 section 4).
+// prepend puts our AS number in front of a path that leaves our AS (RFC 4271 section 5.1.2), and removes the segments
+// that have a meaning only within a confederation (RFC 5065 section 4).
 func prepend(path []segment, asn uint32) []segment {
 	path = plain(path)
 	if len(path) > 0 && path[0].kind == asSequence && len(path[0].ases) < maxSegment {
@@ -117,12 +117,12 @@ func prepend(path []segment, asn uint32) []segment {
 	return append([]segment{{asSequence, []uint32{asn}}}, path...)
 }
 
-// plain leaves the segments of confederations out.
+// plain removes the segments of confederations.
 func plain(path []segment) []segment {
 	return slices.DeleteFunc(slices.Clone(path), segment.confederation)
 }
 
-// pathLength is the length of a path for comparisons (RFC 4271 section 9.1.2.2, RFC 5065 section 5.3).
+// pathLength returns the length of a path for comparisons (RFC 4271 section 9.1.2.2, RFC 5065 section 5.3).
 func pathLength(path []segment) (n int) {
 	for _, s := range path {
 		n += s.length()

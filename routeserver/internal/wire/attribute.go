@@ -54,8 +54,8 @@ const (
 	flagExtended   = 0x10
 )
 
-// legalFlags are the flags with which an attribute goes on: without reserved bits, and partial only where that bit has a
-// meaning (RFC 4271 section 4.3). The length of the value says whether the length field is long.
+// legalFlags returns the flags with which an attribute is sent on: without reserved bits, and partial only where that
+// bit has a meaning (RFC 4271 section 4.3). appendAttribute sets the extended-length bit from the length of the value.
 func legalFlags(flags uint8) uint8 {
 	const kind = flagOptional | flagTransitive
 	if flags&kind == kind {
@@ -64,7 +64,7 @@ func legalFlags(flags uint8) uint8 {
 	return flags & kind
 }
 
-// appendAttribute encodes one attribute, with a two-byte length only where it is needed.
+// appendAttribute encodes one attribute, with a two-byte length only if needed.
 func appendAttribute(dst []byte, flags, kind uint8, value []byte) []byte {
 	flags &^= flagExtended
 	if len(value) > 255 {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// Whatever is in an attribute of whatever type, with whatever flags: the session goes on, but for a well-known one that nobody
-// knows, and what is sent of the route is well formed to us and to gobgp.
+// TestAnyAttribute checks that with any value and flags of any attribute type the session goes on, except for an
+// unknown well-known attribute, and the route that is sent on is well-formed to us and to gobgp.
 func TestAnyAttribute(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	base := without(t, attrExtCommunities)
 	accepted := map[int]int{}
 	for kind := range 256 {
 		if kind == attrReach || kind == attrUnreach || kind == attrOrigin || kind == attrASPath || kind == attrLocalPref {
-			continue // there already
+			continue // already in the message
 		}
 		for i := range 300 {
 			flags := []uint8{0xc0, 0x80, 0xe0, 0xcf, byte(random.UintN(256)) | flagOptional}[i%5] &^ flagExtended
@@ -37,7 +37,7 @@ func TestAnyAttribute(t *testing.T) {
 	}
 }
 
-// anyValue is a value that often looks like what attributes are made of: types, lengths and values within values.
+// anyValue returns a value that often resembles the parts of attributes: types, lengths and nested values.
 func anyValue(random *rand.Rand) (v []byte) {
 	switch random.UintN(4) {
 	case 0: // numbers only
@@ -105,7 +105,7 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// What it costs to find repetitions is in proportion to the list: nothing is allocated for a short one without any.
+// TestDistinctAllocatesNothing checks that distinct allocates nothing for a short list without repetitions.
 func TestDistinctAllocatesNothing(t *testing.T) {
 	list := []byte("aaaabbbbccccdddd")
 	if n := testing.AllocsPerRun(100, func() { distinct(list, 4) }); n > 0 {

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// validSet checks an ATTR_SET (RFC 6368 section 5): origin AS 4, and the attributes of a route as a customer announced it, with
-// four-octet AS numbers. Each must be well formed by itself: whoever takes the set out announces them.
+// validSet checks an ATTR_SET (RFC 6368 section 5): origin AS 4, and the attributes of a route as a customer announced
+// it, with four-octet AS numbers. Each must be well-formed by itself, since a PE that unpacks the set announces them.
 func validSet(v []byte) bool {
 	if len(v) < 4 {
 		return false
@@ -20,7 +20,7 @@ func validSet(v []byte) bool {
 	return true
 }
 
-// cut takes the first attribute off a run of encoded ones; ok is false if it runs over the end.
+// cut splits the first attribute off a run of encoded ones; ok is false if it runs over the end.
 func cut(run []byte) (flags, kind uint8, value, rest []byte, ok bool) {
 	if len(run) < 3 || run[0]&flagExtended != 0 && len(run) < 4 {
 		return 0, 0, nil, nil, false

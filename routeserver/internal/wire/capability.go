@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Capabilities that matter here (RFC 5492; IANA). All others are ignored, whatever they say.
+// Capabilities that the route server uses (RFC 5492; IANA). It ignores all others, whatever their value.
 const (
 	capMultiprotocol = 1  // RFC 4760: AFI 2, reserved 1, SAFI 1
 	capRefresh       = 2  // RFC 2918
 	capExtended      = 6  // RFC 8654
-	capRestart       = 64 // RFC 4724: flags and time 2, and of each family AFI 2, SAFI 1, flags 1
+	capRestart       = 64 // RFC 4724: flags and time 2, and per family AFI 2, SAFI 1, flags 1
 	capFourOctetAS   = 65 // RFC 6793: AS number 4
 	capEnhanced      = 70 // RFC 7313
-	capLongLived     = 71 // RFC 9494: of each family AFI 2, SAFI 1, flags 1, time 3
+	capLongLived     = 71 // RFC 9494: per family AFI 2, SAFI 1, flags 1, time 3
 )
 
 // Flags of the graceful restart capabilities.
@@ -23,8 +23,8 @@ const (
 	forwarding = 0x80   // of a family
 )
 
-// capability takes one capability of an OPEN in. One that says which routes there are, or in which form, must be well formed
-// ("recognized, but malformed", RFC 4271 section 6.2). One that only offers something counts as not there if it is not.
+// capability reads one capability of an OPEN. One that determines the routes or their form must be well-formed
+// ("recognized, but malformed", RFC 4271 section 6.2). One that only offers something is ignored if malformed.
 func (o *Open) capability(code byte, v []byte) *Notification {
 	switch code {
 	case capMultiprotocol:

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// withCapability is an OPEN with EVPN, four-octet AS numbers, and one capability more.
+// withCapability returns an OPEN with EVPN, four-octet AS numbers, and one more capability.
 func withCapability(code byte, value []byte) []byte {
 	parameter := bytes.Join([][]byte{evpn, {65, 4, 0, 0, 0xfd, 0xe8}, {code, byte(len(value))}, value}, nil)
 	if len(parameter) < 254 {
@@ -16,8 +16,8 @@ func withCapability(code byte, value []byte) []byte {
 	return openBody(4, append([]byte{255, 255, byte(total >> 8), byte(total), 2, byte(len(parameter) >> 8), byte(len(parameter))}, parameter...)...)
 }
 
-// A capability that is not ours does nothing, whatever it says, and one that is ours and malformed either ends the session
-// with an OPEN error or does nothing as well.
+// TestEveryCapability checks that a foreign capability has no effect, whatever its value; a malformed one of ours
+// either ends the session with an OPEN error or has no effect either.
 func TestEveryCapability(t *testing.T) {
 	plain, err := ParseOpen(openBody(4, append([]byte{14, 2, 12}, append(evpn, 65, 4, 0, 0, 0xfd, 0xe8)...)...))
 	if err != nil {
@@ -46,8 +46,8 @@ func TestEveryCapability(t *testing.T) {
 	}
 }
 
-// Capabilities as other implementations get them wrong: software versions, extended next hops, ADD-PATH and FQDN without
-// what belongs into them.
+// TestForeignCapabilities tries faulty capabilities of other implementations: software versions, extended next hops,
+// ADD-PATH and FQDN without their content.
 func TestForeignCapabilities(t *testing.T) {
 	for _, c := range [][]byte{
 		append([]byte{75, 91, 90}, bytes.Repeat([]byte("v"), 90)...), {75, 1, 0}, {75, 0}, {5, 0}, {69, 0}, {73, 0}, {73, 2, 9, 'a'}, {5, 1, 0}, {69, 3, 0, 1, 1},
@@ -58,7 +58,7 @@ func TestForeignCapabilities(t *testing.T) {
 	}
 }
 
-// An offer that is malformed counts as not there.
+// TestMalformedOffers checks that a malformed offer is ignored.
 func TestMalformedOffers(t *testing.T) {
 	for code, bad := range map[byte][]byte{capRefresh: {0}, capExtended: {0}, capEnhanced: {0}, capRestart: {0}, capLongLived: {0, 25, 70}} {
 		o, err := ParseOpen(withCapability(code, bad))

@@ -11,15 +11,16 @@ import (
 // RT is a route target as it is on the wire (RFC 4360 section 4).
 type RT [8]byte
 
-// isRT: transitive AS-, IPv4- or 4-octet-AS-specific, sub-type 2. EVPN's ES-Import (type 6) is not one.
+// isRT reports whether a community is a route target: transitive AS-, IPv4- or 4-octet-AS-specific, sub-type 2. EVPN's
+// ES-Import (type 6) is not one.
 func isRT(community []byte) bool {
 	return community[0] <= 2 && community[1] == 2
 }
 
-// admin reads `asn:n`, `asnL:n` or `a.b.c.d:n` into six bytes, and the type: 0 two-octet AS, 1 IPv4, 2 four-octet AS. These
-// are the same for route targets (RFC 4360, 5668) and route distinguishers (RFC 4364). The L says of an AS number that fits
-// into two octets that it is written in four: another route target. Of others it would say nothing and is refused, so that
-// each value has one text.
+// admin reads `asn:n`, `asnL:n` or `a.b.c.d:n` into six bytes and a type: 0 two-octet AS, 1 IPv4, 2 four-octet AS.
+// These are the same for route targets (RFC 4360, 5668) and route distinguishers (RFC 4364). The L marks an AS number
+// that fits into two octets but is encoded in four: a different route target. With other AS numbers it has no meaning
+// and is refused, so that each value has one text.
 func admin(text string) (kind byte, value [6]byte, err error) {
 	left, right, found := strings.Cut(text, ":")
 	n, numberErr := strconv.ParseUint(right, 10, 32)
@@ -65,7 +66,7 @@ func adminText(kind byte, value []byte) string {
 	return fmt.Sprintf("type-%d:%x", kind, value)
 }
 
-// sameNumbers says whether two values of different types have the same AS number and the same number after it.
+// sameNumbers reports whether two values of different types have the same AS number and the same number after it.
 func sameNumbers(kind byte, value []byte, other byte, others []byte) bool {
 	if kind > other {
 		kind, value, other, others = other, others, kind, value
@@ -80,14 +81,14 @@ func ParseRT(text string) (RT, error) {
 	return RT(append([]byte{kind, 2}, value[:]...)), err
 }
 
-// String is the route target as ParseRT reads it.
+// String returns the route target in the form that ParseRT reads.
 func (t RT) String() string { return adminText(t[0], t[2:]) }
 
-// Resembles says whether a route target has the numbers of another one in another encoding: it is a different one, and
-// looks the same where texts do not tell encodings apart.
+// Resembles reports whether a route target has the numbers of another one in another encoding: it is a different one,
+// but looks the same in texts that do not show the encoding.
 func (t RT) Resembles(other RT) bool { return sameNumbers(t[0], t[2:], other[0], other[2:]) }
 
-// RTs lists the route targets in a string of eight-byte communities.
+// RTs returns the route targets in a string of eight-byte communities.
 func RTs(communities string) []RT {
 	list := make([]RT, 0, len(communities)/8)
 	for i := 0; i+8 <= len(communities); i += 8 {
@@ -105,7 +106,7 @@ func ParseRD(text string) (RD, error) {
 	return RD(append([]byte{0, kind}, value[:]...)), err
 }
 
-// String is the route distinguisher as ParseRD reads it.
+// String returns the route distinguisher in the form that ParseRD reads.
 func (d RD) String() string {
 	if d[0] != 0 {
 		return fmt.Sprintf("type-%d:%x", binary.BigEndian.Uint16(d[:]), d[2:])
@@ -113,7 +114,7 @@ func (d RD) String() string {
 	return adminText(d[1], d[2:])
 }
 
-// Resembles says whether a route distinguisher has the numbers of another one in another encoding.
+// Resembles reports whether a route distinguisher has the numbers of another one in another encoding.
 func (d RD) Resembles(other RD) bool {
 	return d[0] == 0 && other[0] == 0 && sameNumbers(d[1], d[2:], other[1], other[2:])
 }

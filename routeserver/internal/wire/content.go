@@ -5,26 +5,26 @@ import (
 	"net/netip"
 )
 
-// Content is what an NLRI says of the site that it is of, besides its route distinguisher. What a family does not say is zero.
+// Content is the information in an NLRI besides its route distinguisher. Fields that a family does not have are zero.
 type Content struct {
 	Type    byte         // of an EVPN route
 	VE      uint16       // VE ID
-	Labels  [2]uint32    // the first of a label block and the last
+	Labels  [2]uint32    // first and last one of a label block
 	Segment bool         // it names an Ethernet segment
 	MAC     string       // six bytes
-	Address netip.Addr   // of a MAC; or the originator, of types 3 and 4
-	Prefix  netip.Prefix // with all its bits, also those that have no meaning
+	Address netip.Addr   // of a MAC, or the originator in types 3 and 4
+	Prefix  netip.Prefix // with all its bits, also those without a meaning
 	Gateway netip.Addr   // overlay index of type 5
 }
 
-// EVPN route types that have a meaning for who reads a Content.
+// EVPN route types that readers of a Content distinguish.
 const (
 	TypeMACIP     = evpnMACIP
 	TypeMulticast = evpnMulticast
 	TypePrefix    = evpnPrefix
 )
 
-// Content takes an NLRI apart; that of a traffic filter, and of route target membership, is empty. It allocates nothing.
+// Content parses an NLRI; the result is empty for traffic filters and route target membership. It allocates nothing.
 func (f Family) Content(nlri string) (c Content) {
 	switch f {
 	case VPLS:
@@ -69,10 +69,10 @@ func (c *Content) evpn(v string) {
 	}
 }
 
-// segmented says whether a route of type 2 or 5 has an ESI.
+// segmented reports whether a route of type 2 or 5 has an ESI.
 func segmented(v string) bool { return v[10:20] != "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" }
 
-// addressIn reads 4 or 16 bytes; of others there is no address.
+// addressIn reads an address of 4 or 16 bytes; for other lengths it returns the zero Addr.
 func addressIn(v string) netip.Addr {
 	switch len(v) {
 	case 4:
@@ -85,15 +85,15 @@ func addressIn(v string) netip.Addr {
 	return netip.Addr{}
 }
 
-// Ends tells of every address that the attributes send traffic to: the next hop, the end of an ingress replication tunnel,
-// and egress endpoints of a Tunnel Encapsulation attribute. An address that cannot be read is told as the zero Addr.
+// Ends calls a function for every address to which the attributes send traffic: the next hop, the end of an ingress
+// replication tunnel, and egress endpoints of a Tunnel Encapsulation attribute. Unreadable addresses are the zero Addr.
 func (a *Attributes) Ends(told func(netip.Addr)) {
 	if hop := a.NextHop; hop != "" {
 		switch len(hop) {
 		case vpnHop, vpnHop6, vpnHopTwo:
 			hop = hop[8:]
 		}
-		told(addressIn(hop[:min(len(hop), 16)]).Unmap()) // a link-local one that follows is for the link alone
+		told(addressIn(hop[:min(len(hop), 16)]).Unmap()) // a link-local one that follows is valid on the link only
 	}
 	EachAttribute(a.Path, func(_, kind uint8, value, _ string) {
 		switch kind {
@@ -107,7 +107,7 @@ func (a *Attributes) Ends(told func(netip.Addr)) {
 	})
 }
 
-// eachEgress walks over tunnels (type 2, length 2) and their sub-TLVs, whose length has two bytes from type 128 on.
+// eachEgress walks tunnels (type 2, length 2) and their sub-TLVs, whose length has two bytes from type 128 on.
 func eachEgress(tunnels string, told func(netip.Addr)) {
 	for len(tunnels) >= 4 {
 		end := 4 + int(binary.BigEndian.Uint16([]byte(tunnels[2:4])))

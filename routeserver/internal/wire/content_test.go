@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sameContent holds what the route server judges an NLRI by against what people are shown of it.
+// sameContent compares the Content by which the route server judges an NLRI with the Fields that users see.
 func sameContent(t *testing.T, f Family, nlri string) {
 	t.Helper()
 	c, fields := f.Content(nlri), f.Fields(nlri)

@@ -14,7 +14,7 @@ func attributeName(kind uint8) string {
 	return fmt.Sprintf("attribute_%d", kind)
 }
 
-// Clusters lists CLUSTER_LIST.
+// Clusters returns the entries of CLUSTER_LIST.
 func (a *Attributes) Clusters() []string {
 	var list []string
 	for i := 0; i+4 <= len(a.ClusterList); i += 4 {
@@ -23,7 +23,7 @@ func (a *Attributes) Clusters() []string {
 	return list
 }
 
-// Hop is the next hop as text; empty if there is none.
+// Hop returns the next hop as text; empty: there is none.
 func (a *Attributes) Hop() string {
 	hop := a.NextHop
 	switch len(hop) {
@@ -41,8 +41,8 @@ func (a *Attributes) Hop() string {
 	return address.Unmap().String()
 }
 
-// Fields are the parts of an NLRI that network engineers ask for: VE ID and label block; EVPN type, MAC, IP and VNI;
-// prefix and label; or the components of a traffic filter.
+// Fields returns the parts of an NLRI for network engineers: VE ID and label block; EVPN type, MAC, IP and VNI; prefix
+// and label; or the components of a traffic filter.
 func (f Family) Fields(nlri string) map[string]any {
 	v := []byte(nlri)
 	label := func(at int) int { return int(v[at])<<16 | int(v[at+1])<<8 | int(v[at+2]) }

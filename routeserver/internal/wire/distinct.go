@@ -1,10 +1,10 @@
 package wire
 
-// few is up to how many elements of a list are compared with each other; more are looked up.
+// few is the largest number of elements that are compared with each other; longer lists use a map.
 const few = 16
 
-// distinct is a list of elements of size bytes without repetitions, in the order in which each came first. It takes time in
-// proportion to the list, and makes a new one only where there is a repetition.
+// distinct returns a list of elements of size bytes without repetitions, in the order of their first occurrence. It
+// takes time in proportion to the list, and allocates a new list only if there is a repetition.
 func distinct(list []byte, size int) []byte {
 	var found map[string]struct{}
 	if len(list) > few*size {
@@ -32,7 +32,7 @@ func distinct(list []byte, size int) []byte {
 	return kept
 }
 
-// contains says whether an element is in a list of such.
+// contains reports whether an element is in a list.
 func contains(list, one []byte) bool {
 	for ; len(list) > 0; list = list[len(one):] {
 		if string(list[:len(one)]) == string(one) {

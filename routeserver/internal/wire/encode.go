@@ -2,15 +2,15 @@ package wire
 
 import "encoding/binary"
 
-// Reflection is what we add to a route: as a reflector within our AS (RFC 4456 section 8), or as its last AS beyond. The
-// zero value adds nothing: a route is as it was received.
+// Reflection is the information that we add to a route: as a reflector within our AS (RFC 4456 section 8), or as its
+// last AS beyond. The zero value adds nothing: the route stays as received.
 type Reflection struct {
 	Originator string // the announcing peer's BGP identifier, used if the route has no ORIGINATOR_ID
-	Cluster    string // our cluster identifier; none: an external peer announced the route, and it is not reflected
+	Cluster    string // our cluster identifier; empty: an external peer announced the route, and it is not reflected
 	ASN        uint32 // ours
 }
 
-// Loops says whether the route was here before: as sent by us, or as reflected by our cluster.
+// Loops reports whether the route was here before: sent by us, or reflected by our cluster.
 func (a *Attributes) Loops(routerID, cluster string) bool {
 	if a.Originator == routerID {
 		return true
@@ -23,15 +23,16 @@ func (a *Attributes) Loops(routerID, cluster string) bool {
 	return false
 }
 
-// Equal says whether two routes may share messages.
+// Equal reports whether two routes may share messages.
 func (a *Attributes) Equal(b *Attributes) bool { return *a == *b }
 
-// AppendAnnouncements appends UPDATE messages that announce all NLRIs of one family with these attributes to recipients of
-// one kind, each message at most limit bytes long and without the last targets*8 bytes of its extended communities. offsets are where the
-// messages end in dst: at each the recipient's route targets have to be written. skipped are NLRIs that do not fit.
+// AppendAnnouncements appends UPDATE messages that announce all NLRIs of one family with these attributes to recipients
+// of one kind. Each message, with the recipient's route targets, is at most limit bytes long, and lacks only these last
+// targets*8 bytes of its extended communities. ends are the offsets in dst at which the messages end, where the
+// recipient's route targets have to be inserted. skipped are NLRIs that do not fit.
 //
-// MP_REACH_NLRI is first (RFC 7606 section 5.1), and the extended communities are last, so that everything but the
-// recipient's route targets can be shared between recipients.
+// MP_REACH_NLRI is first (RFC 7606 section 5.1), and the extended communities are last, so that recipients can share
+// everything except their route targets.
 func (a *Attributes) AppendAnnouncements(dst []byte, f Family, nlris []string, r Reflection, k Kind, targets, limit int) (all []byte, ends []int, skipped []string) {
 	tail := a.tail(r, k, targets)
 	fixed := a.fixed(tail, targets)
@@ -72,7 +73,7 @@ func (a *Attributes) announcement(dst []byte, f Family, nlris []string, tail []b
 	return dst
 }
 
-// tail is everything after MP_REACH_NLRI, but for the recipient's route targets.
+// tail returns everything after MP_REACH_NLRI, except the recipient's route targets.
 func (a *Attributes) tail(r Reflection, k Kind, targets int) []byte {
 	sent := a.Towards(k, r)
 	t := []byte(sent.Path)
@@ -96,10 +97,10 @@ func (a *Attributes) tail(r Reflection, k Kind, targets int) []byte {
 	return append(t, sent.Communities...)
 }
 
-// withdrawalHead is what an UPDATE of withdrawals has beside its NLRIs. All NLRIs fit into the rest of any message.
+// withdrawalHead is the length of an UPDATE of withdrawals without its NLRIs. Any NLRI fits into the rest of any message.
 const withdrawalHead = HeaderLength + 4 + 4 + 3
 
-// AppendWithdrawals appends UPDATE messages that withdraw all NLRIs; ends are where the messages end in dst.
+// AppendWithdrawals appends UPDATE messages that withdraw all NLRIs; ends are the offsets in dst at which they end.
 func AppendWithdrawals(dst []byte, f Family, nlris []string, limit int) (all []byte, ends []int) {
 	for i := 0; i < len(nlris); {
 		start := len(dst)

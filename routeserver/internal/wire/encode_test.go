@@ -65,7 +65,7 @@ func TestAnnouncementsAreWhatGobgpReads(t *testing.T) {
 	}
 }
 
-// TestReflection: a reflector adds ORIGINATOR_ID if there is none, and its cluster; everything else stays (RFC 4456).
+// TestReflection checks that a reflector adds ORIGINATOR_ID if there is none, and its cluster; all else stays (RFC 4456).
 func TestReflection(t *testing.T) {
 	path := attr(flagTransitive, attrASPath, asPath(4, "64999 {64998}")...)
 	rest := [][]byte{path, attr(flagOptional, attrMED, 0, 0, 0, 7), attr(0xc0, attrCommunities, 0xfd, 0xe8, 0, 1), attr(0xc0, 200, 1)}
@@ -184,7 +184,8 @@ func TestTargetsAndDistinguishers(t *testing.T) {
 	}
 }
 
-// TestEveryEncodingHasItsText: what differs on the wire differs in text, and what has a known type is read back.
+// TestEveryEncodingHasItsText checks that values that differ on the wire differ in text, and a value of a known type
+// can be read back.
 func TestEveryEncodingHasItsText(t *testing.T) {
 	seen := map[string]string{}
 	for _, value := range []string{

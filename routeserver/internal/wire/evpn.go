@@ -1,6 +1,6 @@
 package wire
 
-// EVPN route types with a structure of their own here (RFC 7432, RFC 9136, RFC 9251).
+// EVPN route types with a structure that this package knows (RFC 7432, RFC 9136, RFC 9251).
 const (
 	evpnAutoDiscovery = 1
 	evpnMACIP         = 2
@@ -21,14 +21,14 @@ func splitEVPN(buf []byte) (int, bool, bool) {
 	if 2+n > len(buf) {
 		return 0, false, false
 	}
-	// RFC 7606 section 5.4: a typed NLRI of a type that is not known is ignored, not an error.
+	// RFC 7606 section 5.4: a typed NLRI of an unknown type is ignored, not an error.
 	if buf[0] == 0 || buf[0] > evpnLastKnown {
 		return 2 + n, false, true
 	}
 	return 2 + n, validEVPN(buf[0], buf[2:2+n]), false
 }
 
-// validEVPN checks lengths and the length fields inside, nothing else.
+// validEVPN checks the length and the length fields inside, besides what validParts checks.
 func validEVPN(kind byte, v []byte) bool {
 	if !validParts(kind, v) {
 		return false
@@ -56,8 +56,8 @@ func validEVPN(kind byte, v []byte) bool {
 	return true
 }
 
-// keyEVPN leaves out what RFC 7432 section 7, RFC 9136 section 3.1 and RFC 9251 section 9 call attributes (ESI of the types 2
-// and 5, gateway, labels, flags), and the bits beyond a prefix.
+// keyEVPN removes the parts that RFC 7432 section 7, RFC 9136 section 3.1 and RFC 9251 section 9 call attributes (ESI
+// of the types 2 and 5, gateway, labels, flags), and the bits beyond a prefix.
 func keyEVPN(nlri string) string {
 	switch nlri[0] {
 	case evpnAutoDiscovery:
@@ -74,7 +74,7 @@ func keyEVPN(nlri string) string {
 	return nlri
 }
 
-// prefixEnd is where the prefix of a route of type 5 ends.
+// prefixEnd returns the offset at which the prefix of a route of type 5 ends.
 func prefixEnd(nlri string) int {
 	if nlri[1] == 58 {
 		return 25 + 16
@@ -82,7 +82,7 @@ func prefixEnd(nlri string) int {
 	return 25 + 4
 }
 
-// canonicalEVPN clears the bits beyond the prefix of a route of type 5 (RFC 9136 section 3.1: they are zero).
+// canonicalEVPN clears the bits beyond the prefix of a route of type 5 (RFC 9136 section 3.1 requires zeros).
 func canonicalEVPN(nlri string) string {
 	if nlri[0] != evpnPrefix {
 		return nlri

@@ -1,14 +1,14 @@
 package wire
 
-// EVPN routes of the types 9 to 11 (RFC 9572 section 3); those of 6 to 8 are of RFC 9251 section 9.
+// EVPN routes of the types 9 to 11 (RFC 9572 section 3); RFC 9251 section 9 defines the types 6 to 8.
 const (
 	evpnRegion = 9  // Per-Region I-PMSI A-D: RD 8, tag 4, region 8
 	evpnSPMSI  = 10 // S-PMSI A-D: RD 8, tag 4, source, group, originator
 	evpnLeaf   = 11 // Leaf A-D: the NLRI of another route, originator
-	leafRD     = 4  // where the RD of that other route is
+	leafRD     = 4  // offset of the RD of that other route
 )
 
-// validParts checks what validEVPN does not: segments, and in full the routes of the types from 6 on.
+// validParts checks what validEVPN does not: segments, and the whole of the types from 6 on.
 func validParts(kind byte, v []byte) bool {
 	switch kind {
 	case evpnAutoDiscovery, evpnMACIP, evpnSegment, evpnPrefix:
@@ -17,7 +17,7 @@ func validParts(kind byte, v []byte) bool {
 		return grouped(v, 12, 1)
 	case evpnJoinSynch: // RD 8, ESI 10, tag 4, the same
 		return grouped(v, 22, 1) && validSegment(v[8:18])
-	case evpnLeaveSynch: // and before the flags reserved 4, response time 1
+	case evpnLeaveSynch: // the same, and before the flags reserved 4, response time 1
 		return grouped(v, 22, 6) && validSegment(v[8:18])
 	case evpnRegion:
 		return len(v) == 20
@@ -39,13 +39,13 @@ func validLeaf(v []byte) bool {
 	return ok && len(rest) == 0 && validEVPN(v[0], v[2:key])
 }
 
-// grouped checks a route with a source, a group and an originator after so many bytes, and so many after them.
+// grouped checks a route with so many bytes, then a source, a group and an originator, then so many bytes.
 func grouped(v []byte, before, after int) bool {
 	return len(v) > before+after && validGroup(v[before:len(v)-after])
 }
 
-// validGroup checks a source, a group and an originator, each a length in bits 1 and an address. A source or group of no bits
-// stands for any; a source for any group is not possible (RFC 6625 section 2.1).
+// validGroup checks a source, a group and an originator, each a length in bits 1 and an address. A source or group of
+// no bits means any; a source for any group is not possible (RFC 6625 section 2.1).
 func validGroup(v []byte) bool {
 	group, ok := skipAddress(v, true)
 	if !ok {
@@ -59,7 +59,7 @@ func validGroup(v []byte) bool {
 	return ok && len(rest) == 0
 }
 
-// skipAddress takes an address with its length in bits off a run.
+// skipAddress cuts an address with its length in bits off a run. none permits a length of 0.
 func skipAddress(v []byte, none bool) (rest []byte, ok bool) {
 	if len(v) == 0 || v[0] != 32 && v[0] != 128 && (v[0] != 0 || !none) || len(v) < 1+int(v[0])/8 {
 		return nil, false
@@ -67,8 +67,8 @@ func skipAddress(v []byte, none bool) (rest []byte, ok bool) {
 	return v[1+int(v[0])/8:], true
 }
 
-// validSegment checks an Ethernet segment identifier: the last byte of some types is zero (RFC 7432 section 5). gobgpd ends the
-// session at another one. Types that are not defined are opaque.
+// validSegment checks an Ethernet segment identifier: the last byte of some types is zero (RFC 7432 section 5), and
+// gobgpd ends the session if it is not. Undefined types are opaque.
 func validSegment(esi []byte) bool {
 	switch esi[0] {
 	case 1, 2, 4, 5: // LACP, MSTP, router, AS
@@ -77,7 +77,7 @@ func validSegment(esi []byte) bool {
 	return true
 }
 
-// rdEVPN finds the route distinguisher, which is where the rest begins but for type 11.
+// rdEVPN returns the route distinguisher, which is the first field except in type 11.
 func rdEVPN(nlri string) string {
 	if nlri[0] == evpnLeaf {
 		return nlri[leafRD : leafRD+8]

@@ -38,7 +38,7 @@ func asPath(octets int, text string) []byte {
 	return path
 }
 
-// body is an UPDATE with one VPLS route and these attributes besides, in order: type 2 takes the place of the empty AS_PATH.
+// body returns an UPDATE with one VPLS route and these further attributes, in order: type 2 replaces the empty AS_PATH.
 func body(t testing.TB, attributes ...[]byte) []byte {
 	t.Helper()
 	b := append([]byte(nil), without(t, attrASPath)...)
@@ -51,7 +51,7 @@ func body(t testing.TB, attributes ...[]byte) []byte {
 
 func attr(flags, kind uint8, value ...byte) []byte { return appendAttribute(nil, flags, kind, value) }
 
-// find gives the value of an attribute.
+// find returns the value of an attribute.
 func find(run string, kind uint8) (found string, there bool) {
 	EachAttribute(run, func(_, k uint8, value, _ string) {
 		if k == kind {
@@ -61,7 +61,7 @@ func find(run string, kind uint8) (found string, there bool) {
 	return found, there
 }
 
-// foreign is body without LOCAL_PREF, with a path.
+// foreign returns body with a path.
 func foreign(t testing.TB, path string, more ...[]byte) []byte {
 	return body(t, append([][]byte{attr(flagTransitive, attrASPath, asPath(4, path)...)}, more...)...)
 }
@@ -93,7 +93,7 @@ func TestExternalPeers(t *testing.T) {
 	}
 }
 
-// TestWhatExternalPeersAreNotToSend: RFC 7606 sections 7.5, 7.9 and 7.10, and RFC 4360 section 6.
+// TestWhatExternalPeersAreNotToSend checks RFC 7606 sections 7.5, 7.9 and 7.10, and RFC 4360 section 6.
 func TestWhatExternalPeersAreNotToSend(t *testing.T) {
 	u, err := outsider.ParseUpdate(foreign(t, "65001", // sample has a LOCAL_PREF
 		attr(flagOptional, attrOriginator, 1, 2, 3), attr(flagOptional, attrClusterList, 1, 2, 3, 4),
@@ -181,7 +181,7 @@ func TestRoutesThatEnterTheAS(t *testing.T) {
 
 func reflectionOf(asn uint32) Reflection { r := reflection; r.ASN = asn; return r }
 
-// announce encodes a route, has gobgp read it, and gives what is in it, as four-octet neighbours see it.
+// announce encodes a route, has gobgp read it, and returns its attributes as four-octet neighbours see them.
 func announce(t *testing.T, u *Update, r Reflection, k Kind) *Attributes {
 	t.Helper()
 	all, ends, _ := u.Attributes.AppendAnnouncements(nil, u.ReachFamily, u.Reach, r, k, 1, MaxLength)

@@ -10,7 +10,7 @@ import (
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 )
 
-// must gives the value or ends the test.
+// must returns the value or ends the test.
 func must[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -27,7 +27,7 @@ func vpnRoute(t testing.TB, rd, prefix string, label uint32) bgp.NLRI {
 	return must(bgp.NewLabeledVPNIPAddrPrefix(netip.MustParsePrefix(prefix), *bgp.NewMPLSLabelStack(label), d))(t)
 }
 
-// flowRoute matches TCP or UDP to a port of a prefix, from another one.
+// flowRoute matches TCP or UDP from one prefix to ports of another one.
 func flowRoute(t testing.TB, f Family, rd, destination, source string, ports ...uint64) bgp.NLRI {
 	t.Helper()
 	to, from := must(bgp.NewIPAddrPrefix(netip.MustParsePrefix(destination)))(t), must(bgp.NewIPAddrPrefix(netip.MustParsePrefix(source)))(t)
@@ -59,7 +59,7 @@ func longFilter(ports int) string {
 	return string(append([]byte{flowLong | byte(len(v)>>8), byte(len(v))}, v...))
 }
 
-// TestLongFilters: the longest filter that is taken can be withdrawn in any message.
+// TestLongFilters checks that the longest accepted filter can be withdrawn in any message.
 func TestLongFilters(t *testing.T) {
 	for ports, fits := range map[int]bool{80: true, 1354: true, 1355: false} {
 		n, ok, skip := formats[Flow4].split([]byte(longFilter(ports)))
@@ -88,7 +88,7 @@ func TestLongFilters(t *testing.T) {
 	}
 }
 
-// samples are routes of the families that have an oracle here, as gobgp writes them.
+// samples returns routes of the families for which gobgp is the oracle here, as it writes them.
 func samples(t testing.TB) map[Family][]bgp.NLRI {
 	rt := must(bgp.ParseRouteTarget("65000:7"))(t)
 	return map[Family][]bgp.NLRI{
@@ -123,7 +123,8 @@ func message(t testing.TB, f Family, nlris []bgp.NLRI) []byte {
 	return must(m.Serialize())(t)[HeaderLength:]
 }
 
-// TestFamiliesAsGobgpSpeaksThem: what gobgp writes is read route by route, and what is sent on gobgp reads as the same.
+// TestFamiliesAsGobgpSpeaksThem checks that we read each route that gobgp writes, and gobgp reads the routes that we
+// send on as the same.
 func TestFamiliesAsGobgpSpeaksThem(t *testing.T) {
 	for f, nlris := range samples(t) {
 		u := mustParse(t, message(t, f, nlris))
@@ -190,7 +191,7 @@ func TestNextHops(t *testing.T) {
 	if at < 0 {
 		t.Fatal("there is no next hop of 12 bytes")
 	}
-	// The NLRIs begin a byte early then, and cannot be read.
+	// The NLRIs then begin a byte early, and are unreadable.
 	if u, err := ParseUpdate(bad, 65000); err == nil && u.Malformed == "" {
 		t.Errorf("accepted: %+v", u)
 	}
@@ -267,7 +268,7 @@ func TestMembership(t *testing.T) {
 	if !Covers("\x00", rt) || !Covers("\x20\x00\x00\xfd\xe8", rt) {
 		t.Error("a default does not ask for everything")
 	}
-	prefix := "\x5c" + whole[1:] // but for the last four bits, in which the two differ
+	prefix := "\x5c" + whole[1:] // without the last four bits, in which the two differ
 	if !Covers(prefix, rt) || !Covers(prefix, other) || Covers(prefix, must(ParseRT("65000:16"))(t)) {
 		t.Error("a prefix of a route target does not ask for what begins with it")
 	}
@@ -312,7 +313,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// FuzzFamilies: what we take for a well formed NLRI gobgp can read, and the lengths agree.
+// FuzzFamilies checks that gobgp can read each NLRI that we find well-formed, and the lengths agree.
 func FuzzFamilies(f *testing.F) {
 	for family, nlris := range samples(f) {
 		for _, n := range nlris {
@@ -345,13 +346,13 @@ func FuzzFamilies(f *testing.F) {
 			t.Fatalf("%x has no key or fields", mine)
 		}
 		if family == RTC && n > 5 && (n < 13 || !isRT(data[5:])) || family.Flow() && (data[0] >= flowLong || family.flowOffset(mine)) {
-			return // gobgp judges what is in a community, and misreads some filters
+			return // gobgp checks the content of communities, and misreads some filters
 		}
 		nlri, err := bgp.NLRIFromSlice(bgp.NewFamily(family.AFI(), family.SAFI()), []byte(mine))
 		if err != nil {
 			t.Fatalf("%s: gobgp cannot read %x: %v", family, mine, err)
 		}
-		if nlri.Len() != n && !family.Flow() { // gobgp writes some values of filters shorter than they came
+		if nlri.Len() != n && !family.Flow() { // gobgp writes some values of filters in a shorter form
 			t.Fatalf("%s %x: %d bytes, gobgp says %d", family, mine, n, nlri.Len())
 		}
 	})

@@ -1,13 +1,13 @@
 // Package wire reads and writes BGP messages (RFC 4271) as the route server needs them.
 //
-// It is the hot path: path attributes are checked as RFC 7606 asks and otherwise carried as the bytes they came in, and
-// an NLRI is an opaque string of bytes whose structure was checked. Whatever is not hot (writing an OPEN, text for
-// people) is left to gobgp's codec, which is also the oracle in this package's tests.
+// It is the hot path: it checks path attributes as RFC 7606 requires and otherwise carries their bytes unchanged, and
+// an NLRI is an opaque string of bytes whose structure was checked. All else (writing an OPEN, text for users) is left
+// to gobgp's codec, which is also the oracle in this package's tests.
 package wire
 
 import "fmt"
 
-// Family is an address family that the route server carries, an index into the table of families.
+// Family is an address family that the route server carries; it is an index into the table of families.
 type Family uint8
 
 // The families. Their order is internal; on the wire they are AFI and SAFI.
@@ -20,31 +20,31 @@ const (
 	Flow6                  // ipv6-flowspec, RFC 8956
 	FlowVPN4               // ipv4-flowspec-vpn, RFC 8955 section 8
 	FlowVPN6               // ipv6-flowspec-vpn
-	RTC                    // route target membership, RFC 4684: asked for, not forwarded
-	Families               // how many there are
+	RTC                    // route target membership, RFC 4684: received, but not forwarded
+	Families               // number of families
 )
 
-// format is what the code needs to know of a family; everything else about it is opaque.
+// format is the description of a family for the code; everything else about it is opaque.
 type format struct {
 	name string
 	afi  uint16
 	safi uint8
-	// split takes the first NLRI off buf: its whole length, or 0 if its end cannot be found. ok is false if the NLRI has
-	// a known form but a wrong length; skip is true if it is to be ignored.
+	// split returns the length of the first NLRI in buf, or 0 if its end cannot be found. ok is false if the NLRI has a
+	// known form but is malformed; skip is true if it must be ignored.
 	split func(buf []byte) (length int, ok, skip bool)
-	// key gives the part of the NLRI that identifies the route.
+	// key returns the part of the NLRI that identifies the route.
 	key func(nlri string) string
-	// canonical gives the one NLRI of several that stand for the same version of a route; nil: there is only one. What is
-	// kept and sent is that one, since a neighbour may tell routes apart by bits that mean nothing.
+	// canonical returns the one NLRI that represents all equivalent forms of a version of a route; nil: there is only one form.
+	// It is the form that is stored and sent, since a neighbour may distinguish routes by bits without a meaning.
 	canonical func(nlri string) string
 	// labelled is true if an NLRI has a stack of labels, which RFC 3107 and RFC 8277 read in different ways.
 	labelled bool
-	// exact is true if an NLRI whose non-key part changed has to be withdrawn before the new one is announced,
-	// because speakers exist that identify routes by the whole NLRI.
+	// exact is true if an NLRI whose non-key part changed has to be withdrawn before the new one is announced, because
+	// some speakers identify routes by the whole NLRI.
 	exact bool
-	// rd gives the route distinguisher; nil: there is none.
+	// rd returns the route distinguisher; nil: there is none.
 	rd func(nlri string) string
-	// hops are the lengths that a next hop may have; none: whatever it is, it means nothing and is left out.
+	// hops are the permitted lengths of a next hop; nil: a next hop has no meaning and is removed.
 	hops []int
 }
 
@@ -73,7 +73,7 @@ var formats = [Families]format{
 	RTC: {name: "rtc", afi: 1, safi: 132, split: splitMembership, key: keyMembership, hops: plainHops},
 }
 
-// String is the family as network engineers write it.
+// String returns the family's name as network engineers write it.
 func (f Family) String() string {
 	if f < Families {
 		return formats[f].name
@@ -81,16 +81,16 @@ func (f Family) String() string {
 	return fmt.Sprintf("family(%d)", uint8(f))
 }
 
-// AFI is the address family identifier (IANA).
+// AFI returns the address family identifier (IANA).
 func (f Family) AFI() uint16 { return formats[f].afi }
 
-// SAFI is the subsequent address family identifier (IANA).
+// SAFI returns the subsequent address family identifier (IANA).
 func (f Family) SAFI() uint8 { return formats[f].safi }
 
-// Key gives the part of an NLRI that identifies its route: two NLRIs with the same key are the same route.
+// Key returns the part of an NLRI that identifies its route: two NLRIs with the same key are the same route.
 func (f Family) Key(nlri string) string { return formats[f].key(nlri) }
 
-// Identity is what a neighbour may tell routes apart by. It is the key, or the whole NLRI where speakers differ.
+// Identity returns the string by which a neighbour may identify routes: the key, or the whole NLRI where speakers differ.
 func (f Family) Identity(nlri string) string {
 	if formats[f].exact {
 		return nlri
@@ -98,10 +98,10 @@ func (f Family) Identity(nlri string) string {
 	return formats[f].key(nlri)
 }
 
-// Exact says whether a changed NLRI with the same key must be withdrawn before the new one is announced.
+// Exact reports whether a changed NLRI with the same key must be withdrawn before the new one is announced.
 func (f Family) Exact() bool { return formats[f].exact }
 
-// RD gives the eight bytes of an NLRI's route distinguisher, or nothing in a family that has none.
+// RD returns the eight bytes of an NLRI's route distinguisher, or "" in a family without one.
 func (f Family) RD(nlri string) string {
 	if formats[f].rd == nil {
 		return ""
@@ -109,7 +109,7 @@ func (f Family) RD(nlri string) string {
 	return formats[f].rd(nlri)
 }
 
-// Distinguisher is RD as text.
+// Distinguisher returns RD as text.
 func (f Family) Distinguisher(nlri string) string {
 	rd := f.RD(nlri)
 	if rd == "" {
@@ -118,13 +118,13 @@ func (f Family) Distinguisher(nlri string) string {
 	return RD([]byte(rd)).String()
 }
 
-// Flow says whether the family's routes are traffic filters, which go beside an endpoint's routes.
+// Flow reports whether the family's routes are traffic filters, which accompany an endpoint's routes.
 func (f Family) Flow() bool { return f >= Flow4 && f <= FlowVPN6 }
 
-// Main says whether an endpoint can have the family: whether its routes are ways to reach something.
+// Main reports whether an endpoint can have the family: whether its routes lead to destinations.
 func (f Family) Main() bool { return f < Flow4 }
 
-// FamilyOf finds the family with this AFI and SAFI.
+// FamilyOf returns the family with this AFI and SAFI.
 func FamilyOf(afi uint16, safi uint8) (Family, bool) {
 	for f := range Families {
 		if formats[f].afi == afi && formats[f].safi == safi {
@@ -134,7 +134,7 @@ func FamilyOf(afi uint16, safi uint8) (Family, bool) {
 	return 0, false
 }
 
-// ParseFamily finds a family by its name, such as l2vpn-evpn.
+// ParseFamily returns the family with a name such as l2vpn-evpn.
 func ParseFamily(name string) (Family, error) {
 	for f := range Families {
 		if formats[f].name == name {

@@ -11,14 +11,14 @@ const (
 	flowLastIPv6    = 13 // flow label, RFC 8956 section 3.7
 )
 
-// flowLong is the length from which on an NLRI's length field has two bytes, the first of them beginning with 0xf
-// (RFC 8955 section 4.1).
+// flowLong is the length from which an NLRI's length field has two bytes, the first of them beginning with 0xf (RFC
+// 8955 section 4.1).
 const flowLong = 0xf0
 
 // flowLongest bounds an NLRI, so that a withdrawal fits into a message to neighbours without extended messages.
 const flowLongest = MaxLength - withdrawalHead
 
-// flowHead gives the lengths of the length field and of what follows; 0, 0 if it is cut off.
+// flowHead returns the lengths of the length field and of the rest; 0, 0 if the length field is cut off.
 func flowHead(buf []byte) (head, n int) {
 	switch {
 	case len(buf) > 0 && buf[0] < flowLong:
@@ -29,15 +29,15 @@ func flowHead(buf []byte) (head, n int) {
 	return 0, 0
 }
 
-// splitFlow takes NLRIs with an RD of rd bytes (8 or none) and components for IPv6 or IPv4. An NLRI whose components are
-// unknown, out of order or not as long as they say is malformed (RFC 8955 sections 4.2 and 10).
+// splitFlow splits NLRIs with an RD of rd bytes (8 or none) and components for IPv6 or IPv4. An NLRI is malformed if
+// its components are unknown, out of order or of a wrong length (RFC 8955 sections 4.2 and 10).
 func splitFlow(rd int, six bool) func([]byte) (int, bool, bool) {
 	return func(buf []byte) (int, bool, bool) {
 		head, n := flowHead(buf)
 		if head == 0 || head+n > len(buf) {
 			return 0, false, false
 		}
-		shortest := head == 1 || n >= flowLong // else the same route would have two NLRIs
+		shortest := head == 1 || n >= flowLong // otherwise the same route would have two NLRIs
 		if !shortest || n <= rd || head+n > flowLongest {
 			return head + n, false, false
 		}
@@ -45,8 +45,8 @@ func splitFlow(rd int, six bool) func([]byte) (int, bool, bool) {
 	}
 }
 
-// eachFlowPart walks over the components. prefix is told where each prefix begins and how many bits it has; operators, where
-// each list begins, and of what kind its component is.
+// eachFlowPart walks the components. It calls prefix with the offset and the number of bits of each prefix, and
+// operators with the type of the component and the offset of each list.
 func eachFlowPart(v []byte, six bool, prefix func(at, bits int), operators func(kind byte, at int)) bool {
 	last := byte(flowLastIPv4)
 	if six {
@@ -106,8 +106,8 @@ func flowPrefix6(v []byte) (n, start, bits int) {
 	return n, 2, bits
 }
 
-// flowOperators measures a list of operators and values: the last has the highest bit, two others say how long its value
-// is (RFC 8955 section 4.2.1). 0: it does not end.
+// flowOperators measures a list of operators and values: the last operator has the highest bit, and two other bits give
+// the length of its value (RFC 8955 section 4.2.1). 0: the list does not end.
 func flowOperators(v []byte) int {
 	for at := 0; at < len(v); {
 		operator := v[at]
@@ -122,7 +122,7 @@ func flowOperators(v []byte) int {
 	return 0
 }
 
-// keyFlow is the NLRI without the bits beyond prefixes, and those of operators, that have no meaning.
+// keyFlow returns the NLRI without the meaningless bits: those beyond prefixes, and ignored ones of operators.
 func keyFlow(rd int, six bool) func(string) string {
 	return func(nlri string) string {
 		head, _ := flowHead([]byte(nlri))
@@ -143,8 +143,8 @@ const (
 	flowFragment = 12
 )
 
-// clearOperators clears the bits of a list's operators that are ignored: reserved ones, and "and" in the first operator, which
-// has nothing before it (RFC 8955 section 4.2.1).
+// clearOperators clears the ignored bits of a list's operators: reserved ones, and "and" in the first operator, which
+// has no predecessor (RFC 8955 section 4.2.1).
 func clearOperators(kind byte, list []byte) {
 	reserved := byte(0x08)
 	if kind == flowTCPFlags || kind == flowFragment {
@@ -159,7 +159,7 @@ func clearOperators(kind byte, list []byte) {
 	}
 }
 
-// flowOffset says whether a filter has an IPv6 prefix that does not begin with the first bit.
+// flowOffset reports whether a filter has an IPv6 prefix that does not begin with the first bit.
 func (f Family) flowOffset(nlri string) bool {
 	if f != Flow6 && f != FlowVPN6 {
 		return false
@@ -171,7 +171,7 @@ func (f Family) flowOffset(nlri string) bool {
 	return found
 }
 
-// rdFlow finds the route distinguisher of a flowspec-vpn NLRI (RFC 8955 section 8).
+// rdFlow returns the route distinguisher of a flowspec-vpn NLRI (RFC 8955 section 8).
 func rdFlow(nlri string) string {
 	head, _ := flowHead([]byte(nlri))
 	return nlri[head : head+8]

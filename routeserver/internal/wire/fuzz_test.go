@@ -11,8 +11,8 @@ import (
 	"weft/routeserver/internal/poisons"
 )
 
-// FuzzParseUpdate: whatever comes, there is no panic; what is accepted can be sent on, is read back the same by us, and
-// is something that gobgp reads too.
+// FuzzParseUpdate checks that no input causes a panic; an accepted UPDATE can be sent on, we read it back unchanged,
+// and gobgp can read it too.
 func FuzzParseUpdate(f *testing.F) {
 	for _, evpn := range []bool{false, true} {
 		f.Add(sample(f, evpn))
@@ -71,8 +71,8 @@ func fuzzUpdate(t *testing.T, from Neighbour, body []byte) {
 	}
 }
 
-// gobgpReads says whether all NLRIs and extended communities are of forms that gobgp (4.8) has: of EVPN routes it has the types
-// 1 to 5, of extended communities not all of EVPN; of filters see Family.read.
+// gobgpReads reports whether gobgp (4.8) has the forms of all NLRIs and extended communities: it has the EVPN types 1
+// to 5, and not all extended communities of EVPN; for filters see Family.read.
 func gobgpReads(u *Update) bool {
 	for c := u.Attributes.Communities; len(c) >= 8; c = c[8:] {
 		if _, err := bgp.ParseExtended([]byte(c[:8])); err != nil {
@@ -92,7 +92,8 @@ func gobgpReads(u *Update) bool {
 	return true
 }
 
-// fuzzAnnounce: what was accepted from one neighbour can be sent to another kind, which reads what it is to read.
+// fuzzAnnounce checks that a route accepted from one neighbour can be sent to another kind, which reads the expected
+// attributes.
 func fuzzAnnounce(t *testing.T, u *Update, from Neighbour, k Kind) {
 	r := Reflection{ASN: 65000}
 	if !from.External() {
@@ -113,7 +114,7 @@ func fuzzAnnounce(t *testing.T, u *Update, from Neighbour, k Kind) {
 		if err != nil || again.Malformed != "" {
 			t.Fatalf("what was accepted is not read back: %v, %+v", err, again)
 		}
-		if k.TwoOctet { // the path was put together anew
+		if k.TwoOctet { // the path was put together again
 			continue
 		}
 		if got := again.Attributes; got.Path != want.Path || got.RTs != target || got.Communities != want.Communities || got.Originator != want.Originator {
@@ -122,7 +123,7 @@ func fuzzAnnounce(t *testing.T, u *Update, from Neighbour, k Kind) {
 	}
 }
 
-// FuzzReadMessage: framing never panics, and a message that is read is as long as it says.
+// FuzzReadMessage checks that framing never panics, and the length field of a message that is read is right.
 func FuzzReadMessage(f *testing.F) {
 	f.Add(Keepalive)
 	f.Add(Refresh(EVPN, RefreshRequest))
@@ -158,7 +159,7 @@ func parseOpen(t *testing.T, body []byte) {
 	}
 }
 
-// FuzzParseOpen: an OPEN never panics, and what is refused is refused with an OPEN error.
+// FuzzParseOpen checks that an OPEN never causes a panic, and a refused one gives an OPEN error.
 func FuzzParseOpen(f *testing.F) {
 	ours := Open{ASN: 4200000000, HoldTime: 90, ID: [4]byte{10, 0, 0, 1}, Families: [Families]bool{true, true}}
 	data, err := ours.Message()
@@ -171,7 +172,7 @@ func FuzzParseOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { parseOpen(t, body) })
 }
 
-// FuzzEVPN: what we take for a well formed EVPN route of the types 1 to 5, gobgp can read; and the lengths agree.
+// FuzzEVPN checks that gobgp can read each EVPN route of the types 1 to 5 that we find well-formed, and the lengths agree.
 func FuzzEVPN(f *testing.F) {
 	f.Add([]byte(mustSeed(f)))
 	f.Add([]byte("\x03\x11\x00\x00\xfd\xe8\x00\x00\x00\x07\x00\x00\x00\x00\x20\x0a\x00\x00\x01"))
@@ -201,7 +202,7 @@ func mustSeed(f *testing.F) string {
 	return u.Reach[0]
 }
 
-// FuzzVPLS: lengths agree with gobgp's for every well formed label block.
+// FuzzVPLS checks that the lengths agree with gobgp's for every well-formed label block.
 func FuzzVPLS(f *testing.F) {
 	f.Add([]byte("\x00\x11\x00\x00\xfd\xe8\x00\x00\x00\x07\x00\x01\x00\x01\x00\x40\x01\x00\x10"))
 	f.Add([]byte("\x00\x0c\x00\x00\xfd\xe8\x00\x00\x00\x07\x00\x01\x00\x01"))
@@ -220,7 +221,7 @@ func FuzzVPLS(f *testing.F) {
 	})
 }
 
-// FuzzTarget: what is read as a route target is written the same, and gobgp agrees.
+// FuzzTarget checks that a route target that is read is written in the same form, and gobgp agrees.
 func FuzzTarget(f *testing.F) {
 	f.Add("65000:1")
 	f.Add("192.0.2.1:7")

@@ -11,9 +11,9 @@ import (
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 )
 
-// This file is the door to gobgp's codec: what is off the hot path. Nothing else imports it, but for tests.
+// This file alone, except for tests, imports gobgp's codec. It serves what is off the hot path.
 
-// Message encodes an OPEN that offers all families and capabilities that we have.
+// Message encodes an OPEN that offers these families and all our capabilities.
 func (o *Open) Message() ([]byte, error) {
 	caps := []bgp.ParameterCapabilityInterface{}
 	for f := range Families {
@@ -50,7 +50,7 @@ func (o *Open) Message() ([]byte, error) {
 	return m.Serialize()
 }
 
-// Text is an NLRI as people read it. A label block, which does not tell VPLS routes apart, is in Fields and not here.
+// Text returns an NLRI for users. It leaves out a label block, which does not identify a VPLS route; Fields has it.
 func (f Family) Text(nlri string) string {
 	text := f.Full(nlri)
 	if f == VPLS {
@@ -59,15 +59,15 @@ func (f Family) Text(nlri string) string {
 	return text
 }
 
-// Calls says whether text is the name of an NLRI: its Text, what gobgp calls it (with the label block), or its hexadecimal.
+// Calls reports whether text is a name of an NLRI: its Text, gobgp's name (with the label block), or its hexadecimal form.
 func (f Family) Calls(text, nlri string) bool {
 	return text == f.Text(nlri) || text == f.Full(nlri) || text == fmt.Sprintf("%x", nlri)
 }
 
-// Mentions says whether text is a part of a name of an NLRI.
+// Mentions reports whether text is a part of an NLRI's full name.
 func (f Family) Mentions(text, nlri string) bool { return strings.Contains(f.Full(nlri), text) }
 
-// Full is what gobgp calls an NLRI, with a label block's size and first label; it begins with Text.
+// Full returns gobgp's name of an NLRI, with a label block's size and first label; it begins with Text.
 func (f Family) Full(nlri string) string {
 	n, err := f.read(nlri)
 	if err != nil {
@@ -76,8 +76,8 @@ func (f Family) Full(nlri string) string {
 	return n.String()
 }
 
-// read reads an NLRI with gobgp, but for filters that gobgp (up to 4.8) takes for something else: those of 240 bytes and
-// more, and those with an IPv6 prefix that does not begin with the first bit.
+// read reads an NLRI with gobgp, except for filters that gobgp (up to 4.8) misreads: those of 240 bytes and more, and
+// those with an IPv6 prefix that does not begin with the first bit.
 func (f Family) read(nlri string) (bgp.NLRI, error) {
 	if f.Flow() && (nlri[0] >= flowLong || f.flowOffset(nlri)) {
 		return nil, errors.New("a filter that gobgp does not read as RFC 8955 and 8956 ask")
@@ -85,7 +85,7 @@ func (f Family) read(nlri string) (bgp.NLRI, error) {
 	return bgp.NLRIFromSlice(bgp.NewFamily(f.AFI(), f.SAFI()), []byte(nlri))
 }
 
-// filter lists the components of a traffic filter as people read them.
+// filter returns the components of a traffic filter for users.
 func (f Family) filter(nlri string) []string {
 	n, err := f.read(nlri)
 	if err != nil {
@@ -98,7 +98,7 @@ func (f Family) filter(nlri string) []string {
 	return parts
 }
 
-// Describe gives the attributes by name, as JSON values: those that were received, without MP_REACH_NLRI.
+// Describe returns the received attributes by name, as JSON values, without MP_REACH_NLRI.
 func (a *Attributes) Describe() map[string]any {
 	described := map[string]any{}
 	add := func(name string, encoded []byte) {

@@ -3,7 +3,7 @@ package wire
 import "slices"
 
 // validHop checks a next hop: its length, and in VPN families that its route distinguishers are zero (RFC 4364 section
-// 4.3.2, RFC 4659 section 3.2.1). BIRD ends the session at another one.
+// 4.3.2, RFC 4659 section 3.2.1). BIRD ends the session if they are not.
 func (f Family) validHop(hop []byte) bool {
 	if !slices.Contains(formats[f].hops, len(hop)) {
 		return false

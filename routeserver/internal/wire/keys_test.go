@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// unreach is the body of an UPDATE that withdraws, reach of one that announces.
+// unreach returns the body of an UPDATE that withdraws, reach that of one that announces.
 func unreach(f Family, nlris string) []byte {
 	value := binary.BigEndian.AppendUint16(nil, f.AFI())
 	return updateOf(appendAttribute(nil, flagOptional, attrUnreach, append(append(value, f.SAFI()), nlris...)))
@@ -29,7 +29,7 @@ func updateOf(run []byte) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte{0, 0}, uint16(len(run))), run...)
 }
 
-// keysOf are the keys of routes.
+// keysOf returns the keys of routes.
 func keysOf(f Family, nlris []string) (keys []string) {
 	for _, n := range nlris {
 		keys = append(keys, f.Key(n))
@@ -39,7 +39,8 @@ func keysOf(f Family, nlris []string) (keys []string) {
 
 const vpnRest = "\x00\x00\xfd\xe8\x00\x00\x00\x65\x0a\x01\x00" // RD 65000:101 and 10.1.0.0/24
 
-// TestWithdrawalsByKey: whatever a label field says, a withdrawal is of the route with its key (RFC 8277 section 2.4).
+// TestWithdrawalsByKey checks that a withdrawal applies to the route with its key, whatever the label field is (RFC
+// 8277 section 2.4).
 func TestWithdrawalsByKey(t *testing.T) {
 	announced := "\x70\x00\x06\x41" + vpnRest
 	key := VPNv4.Key(announced)
@@ -68,15 +69,15 @@ func TestWithdrawalsByKey(t *testing.T) {
 			t.Errorf("%s: %x, %q", name, keys, u.Malformed)
 		}
 	}
-	// A second label below 48 may be the beginning of a route distinguisher: then both are meant.
+	// A second label below 48 may be the beginning of a route distinguisher: then both routes are meant.
 	u := mustParse(t, unreach(VPNv4, "\x88\x00\x06\x40\x00\x01\x01"+vpnRest))
 	if keys := keysOf(VPNv4, u.Unreach); len(keys) != 1 && len(keys) != 2 || keys[len(keys)-1] != key {
 		t.Errorf("%x", keys)
 	}
 }
 
-// TestLabelStacksReplace: an announcement with another stack is another version of the route or, if it can be read in two
-// ways, the end of the old one; never nothing.
+// TestLabelStacksReplace checks that an announcement with another stack is another version of the route or, if it is
+// ambiguous, ends the old version.
 func TestLabelStacksReplace(t *testing.T) {
 	plain := "\x70\x00\x06\x41" + vpnRest
 	u := mustParse(t, reach(VPNv4, "\x70\x00\x06\x40"+vpnRest))
@@ -98,7 +99,7 @@ func TestLabelStacksReplace(t *testing.T) {
 	}
 }
 
-// multicast is a route of type 6, 7 or 8 with these flags.
+// multicast returns a route of type 6, 7 or 8 with these flags.
 func multicast(kind byte, flags byte) string {
 	v := "\x00\x00\xfd\xe8\x00\x00\x00\x07"
 	if kind != evpnSelective {
@@ -112,8 +113,8 @@ func multicast(kind byte, flags byte) string {
 	return string([]byte{kind, byte(len(v))}) + v
 }
 
-// TestOneRouteHasOneKey: spellings that stand for one route have one key; and if they stand for the same version, one NLRI
-// is kept and sent.
+// TestOneRouteHasOneKey checks that all forms of one route have one key; for those of the same version, one NLRI is
+// stored and sent.
 func TestOneRouteHasOneKey(t *testing.T) {
 	prefix := func(kind string, last string) string {
 		return "\x05\x22\x00\x00\xfd\xe8\x00\x00\x00\x07" + strings.Repeat("\x00", 14) + kind + last + "\x00\x00\x00\x00\x00\x00\x64"
@@ -150,7 +151,7 @@ func TestOneRouteHasOneKey(t *testing.T) {
 			t.Errorf("%s: two keys", name)
 		}
 	}
-	for name, p := range map[string]pair{ // what tells routes apart
+	for name, p := range map[string]pair{ // differences that identify routes
 		"type 5, length":       {EVPN, prefix("\x14", "\x0a\x01\x00\x00"), prefix("\x15", "\x0a\x01\x00\x00"), false},
 		"type 6, group":        {EVPN, multicast(6, 1), strings.Replace(multicast(6, 1), "\xe8\x01", "\xe8\x02", 1), false},
 		"type 7, ESI":          {EVPN, multicast(7, 1), strings.Replace(multicast(7, 1), "\x05\x06\x07", "\x05\x06\x08", 1), false},
@@ -164,7 +165,7 @@ func TestOneRouteHasOneKey(t *testing.T) {
 	}
 }
 
-// TestMulticastRoutesAreChecked: a key needs lengths that add up.
+// TestMulticastRoutesAreChecked checks that inconsistent lengths are refused, since the key depends on them.
 func TestMulticastRoutesAreChecked(t *testing.T) {
 	for kind := byte(evpnSelective); kind <= evpnLeaveSynch; kind++ {
 		whole := multicast(kind, 1)

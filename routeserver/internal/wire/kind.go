@@ -2,18 +2,18 @@ package wire
 
 import "strings"
 
-// Kind is what recipients have in common that are sent the same bytes. The zero value is an internal neighbour with
-// four-octet AS numbers.
+// Kind is the property that recipients of the same bytes share. The zero value is an internal neighbour with four-octet
+// AS numbers.
 type Kind struct {
-	External bool // of another AS
+	External bool // in another AS
 	TwoOctet bool // without four-octet AS numbers (RFC 6793)
 }
 
-// defaultLocalPref is what routes of external neighbours get within our AS.
+// defaultLocalPref is the LOCAL_PREF of external neighbours' routes within our AS.
 const defaultLocalPref = "\x40\x05\x04\x00\x00\x00\x64"
 
-// Towards is the attributes as recipients of a kind get them, but for the route targets. The next hop stays what it is,
-// within the AS and beyond: the route server forwards no packets.
+// Towards returns the attributes for recipients of a kind, without the route targets. The next hop is unchanged, within
+// the AS and beyond: the route server forwards no packets.
 func (a *Attributes) Towards(k Kind, r Reflection) *Attributes {
 	b := *a
 	switch {
@@ -21,7 +21,7 @@ func (a *Attributes) Towards(k Kind, r Reflection) *Attributes {
 	case k.External:
 		b.Originator, b.ClusterList = "", ""
 		b.Path, b.Communities = leaving(a.Path, r.ASN), transitive(a.Communities)
-	case r.Cluster == "": // from an external neighbour: nothing is reflected
+	case r.Cluster == "": // from an external neighbour: the route is not reflected
 		b.Path += defaultLocalPref
 	default:
 		if b.Originator == "" {
@@ -32,8 +32,9 @@ func (a *Attributes) Towards(k Kind, r Reflection) *Attributes {
 	return &b
 }
 
-// leaving is encoded attributes as they leave our AS: our AS number in front of the path, no LOCAL_PREF, no communities that
-// are not transitive, and MULTI_EXIT_DISC only if it is ours and not another AS's (RFC 4271 sections 5.1.2, 5.1.4, 5.1.5).
+// leaving returns encoded attributes that leave our AS: with our AS number in front of the path, without LOCAL_PREF,
+// without non-transitive communities, and with MULTI_EXIT_DISC only if it is ours and not another AS's (RFC 4271
+// sections 5.1.2, 5.1.4, 5.1.5).
 func leaving(run string, asn uint32) string {
 	var left []byte
 	ours := true
@@ -56,10 +57,10 @@ func leaving(run string, asn uint32) string {
 	return string(left)
 }
 
-// transitive leaves of extended communities those that may cross the border of an AS (RFC 4360 section 6).
+// transitive returns the extended communities that may cross the border of an AS (RFC 4360 section 6).
 func transitive(communities string) string { return crossing(communities, 8) }
 
-// transitive6 is transitive for IPv6-specific ones (RFC 5701).
+// transitive6 does the same as transitive for IPv6-specific communities (RFC 5701).
 func transitive6(communities string) string { return crossing(communities, 20) }
 
 func crossing(communities string, size int) string {
@@ -72,7 +73,7 @@ func crossing(communities string, size int) string {
 	return rest.String()
 }
 
-// Scope is how far a route may go by its well-known communities (RFC 1997).
+// Scope is the range of a route by its well-known communities (RFC 1997).
 type Scope uint8
 
 // The scopes.
@@ -82,13 +83,13 @@ const (
 	Nowhere          // NO_ADVERTISE
 )
 
-// Reaches says whether a route may be sent to a neighbour.
+// Reaches reports whether a route may be sent to a neighbour.
 func (s Scope) Reaches(external bool) bool { return s == Everywhere || s == WithinAS && !external }
 
-// String is the community that sets the scope.
+// String returns the community that sets the scope.
 func (s Scope) String() string { return [...]string{"", "NO_EXPORT", "NO_ADVERTISE"}[s] }
 
-// Scope is how far the route may go.
+// Scope returns the range of the route.
 func (a *Attributes) Scope() (s Scope) {
 	EachAttribute(a.Path, func(_, kind uint8, value, _ string) {
 		if kind != attrCommunities {

@@ -24,12 +24,12 @@ const (
 
 var marker = bytes.Repeat([]byte{0xff}, 16)
 
-// minimum lengths of whole messages by type
+// minimum holds the minimum lengths of whole messages by type.
 var minimum = [...]int{TypeOpen: 29, TypeUpdate: 23, TypeNotification: 21, TypeKeepalive: 19, TypeRefresh: 23}
 
-// ReadMessage reads one message. The body is a part of *buf, which grows as needed, and valid until the next call.
-// Since our OPEN has the capability for extended messages, a peer may send them, whether its own has or not (RFC 8654 section 4).
-// Errors of form are *Notification, others come from r.
+// ReadMessage reads one message. The body is a part of *buf, which grows as needed, and is valid until the next call.
+// Since our OPEN has the capability for extended messages, a peer may send them, whether its own has it or not (RFC
+// 8654 section 4). Errors of form are *Notification; others come from r.
 func ReadMessage(r io.Reader, buf *[]byte) (kind uint8, body []byte, err error) {
 	var head [HeaderLength]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -40,7 +40,7 @@ func ReadMessage(r io.Reader, buf *[]byte) (kind uint8, body []byte, err error) 
 	}
 	length, kind := int(binary.BigEndian.Uint16(head[16:])), head[18]
 	limit := MaxExtended
-	if kind == TypeOpen || kind == TypeKeepalive { // in which nothing is to be extended (RFC 8654 section 4)
+	if kind == TypeOpen || kind == TypeKeepalive { // never extended (RFC 8654 section 4)
 		limit = MaxLength
 	}
 	if kind < TypeOpen || kind > TypeRefresh {
@@ -64,7 +64,7 @@ func header(dst []byte, kind uint8) []byte {
 	return append(dst, 0, 0, kind)
 }
 
-// Whole is a message with this body.
+// Whole returns a message with this body.
 func Whole(kind uint8, body []byte) []byte { return finish(append(header(nil, kind), body...), 0) }
 
 // finish writes the length into a message that began at dst[start].
@@ -90,14 +90,14 @@ func Refresh(f Family, kind uint8) []byte {
 	return finish(append(m, kind, f.SAFI()), 0)
 }
 
-// ParseRefresh reads the body of a ROUTE-REFRESH. ok is false for families and kinds to be ignored.
+// ParseRefresh reads the body of a ROUTE-REFRESH. ok is false for families and kinds that must be ignored.
 func ParseRefresh(body []byte) (f Family, kind uint8, ok bool, err error) {
 	kind = body[2]
 	if len(body) != 4 {
 		if kind == RefreshBegin || kind == RefreshEnd { // RFC 7313 section 5
 			return 0, 0, false, &Notification{Code: RefreshError, Subcode: 1, Data: append([]byte(nil), body...), Text: "bad length"}
 		}
-		return 0, 0, false, nil // outbound route filters, which nobody negotiated
+		return 0, 0, false, nil // outbound route filters, which are never negotiated
 	}
 	f, ok = FamilyOf(binary.BigEndian.Uint16(body), body[3])
 	return f, kind, ok && kind <= RefreshEnd, nil

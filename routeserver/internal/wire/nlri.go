@@ -17,7 +17,7 @@ func (u *update) mpReach(v []byte) error {
 	if formats[family].hops == nil {
 		hop = nil // RFC 8955 section 4
 	} else if !family.validHop(hop) {
-		// The next hop's length says where the NLRIs begin, so that they can be found (RFC 7606 section 7.11).
+		// The next hop's length tells where the NLRIs begin, so that they can be found (RFC 7606 section 7.11).
 		u.malformed("next hop %x, which is not well formed", hop)
 	}
 	u.Attributes.NextHop = string(hop)
@@ -47,16 +47,16 @@ func (u *update) mpUnreach(v []byte) error {
 	return err
 }
 
-// nlriRun is how many bytes of NLRIs that came together are in memory together.
+// nlriRun is the largest number of bytes for which NLRIs that came together share memory.
 const nlriRun = 256
 
-// split cuts a field of NLRIs. One whose end cannot be found makes the rest unreadable, and then the routes that the
-// neighbour meant cannot be known: the session ends (RFC 7606 section 5.3). One with a wrong length is left out, and
-// the routes beside it are treated as withdrawn.
+// split splits a field of NLRIs. If the end of one cannot be found, the rest is unreadable and the neighbour's routes
+// cannot be known, so the session ends (RFC 7606 section 5.3). One with a wrong length is left out, and the routes
+// beside it are treated as withdrawn.
 func (u *update) split(family Family, buf []byte, withdrawn bool) ([]string, error) {
 	format := &formats[family]
 	var nlris []string
-	run, start := "", 0 // NLRIs share their memory, but few: one that stays alone keeps it
+	run, start := "", 0 // few NLRIs share memory, because one that remains alone keeps all of it
 	for at := 0; at < len(buf); {
 		n, ok, skip := format.split(buf[at:])
 		if n > 0 && at+n > start+len(run) {
@@ -82,9 +82,9 @@ func (u *update) split(family Family, buf []byte, withdrawn bool) ([]string, err
 	return nlris, nil
 }
 
-// unbottomed gives the routes that an NLRI may stand for whose first label is not marked as the last of its stack. Of an
-// announcement that may stand for another route than RFC 8277 says, they are treated as withdrawn: nobody is to get a route
-// that can be read in two ways, and an older version of it is not to stay in force.
+// unbottomed returns the possible routes of an NLRI whose first label is not marked as the last of its stack. If an
+// announcement has a reading other than that of RFC 8277, its routes are treated as withdrawn: no peer should get an
+// ambiguous route, and an older version must not stay in force.
 func (u *update) unbottomed(family Family, nlri string, withdrawn bool) []string {
 	single, stacked := vpnReadings(nlri, family)
 	if !withdrawn && stacked != "" {

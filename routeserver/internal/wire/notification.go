@@ -53,16 +53,16 @@ var ceaseNames = map[uint8]string{
 	HardReset: "hard reset",
 }
 
-// Notification is a NOTIFICATION message, and as an error the reason why a session ends.
+// Notification is a NOTIFICATION message and, as an error, the reason why a session ends.
 type Notification struct {
 	Code, Subcode uint8
 	Data          []byte
-	Text          string // for people; not on the wire
+	Text          string // for users; not on the wire
 	Received      bool   // the neighbour sent it
-	Hard          bool   // as a hard reset, which carries the rest (RFC 8538): nothing is kept by graceful restart
+	Hard          bool   // as a hard reset, which carries the rest (RFC 8538): graceful restart keeps nothing
 }
 
-// Error is a sentence about the notification.
+// Error describes the notification.
 func (n *Notification) Error() string {
 	name := errorNames[n.Code]
 	if name == "" {
@@ -90,7 +90,7 @@ var errorClasses = map[uint8]string{
 	Cease: "cease", RefreshError: "route-refresh", SendHoldExpired: "send-hold",
 }
 
-// ErrorClass is one word for why a connection ended: the kind of its NOTIFICATION, or transport if there was none.
+// ErrorClass returns the reason for the end of a connection in one word: the kind of its NOTIFICATION, or transport.
 func ErrorClass(err error) string {
 	n := (*Notification)(nil)
 	if !errors.As(err, &n) {
@@ -113,13 +113,13 @@ func (n *Notification) Message() []byte {
 	return finish(m, 0)
 }
 
-// Final says whether the reason is one after which nothing is to be kept of the session (RFC 8538 section 5): the neighbour
-// is not to be there any more, or not as it was.
+// Final reports whether nothing of the session should be kept after it (RFC 8538 section 5): the neighbour must be
+// gone, or must change.
 func (n *Notification) Final() bool {
 	return n.Code == Cease && (n.Subcode == MaxPrefixes || n.Subcode == AdminShutdown || n.Subcode == Deconfigured || n.Subcode == HardReset)
 }
 
-// Harden is the same reason as a hard reset.
+// Harden returns the same reason as a hard reset.
 func (n *Notification) Harden() *Notification {
 	hard := *n
 	hard.Hard = true
@@ -138,14 +138,14 @@ func ParseNotification(body []byte) *Notification {
 			n.Code, n.Subcode, n.Data = n.Data[0], n.Data[1], n.Data[2:]
 		}
 	}
-	// RFC 9003: a shutdown may say why.
+	// RFC 9003: a shutdown may give a reason.
 	if n.Code == Cease && (n.Subcode == AdminShutdown || n.Subcode == AdminReset) && len(n.Data) > 1 && int(n.Data[0]) == len(n.Data)-1 {
 		n.Text = fmt.Sprintf("%q", n.Data[1:])
 	}
 	return n
 }
 
-// Shutdown is a Cease with a reason, which goes to the neighbour's people where RFC 9003 has a place for it: with an
+// Shutdown returns a Cease with a reason. The neighbour gets the text where RFC 9003 has a place for it: with an
 // administrative shutdown or reset.
 func Shutdown(subcode uint8, reason string) *Notification {
 	n := &Notification{Code: Cease, Subcode: subcode, Text: reason}

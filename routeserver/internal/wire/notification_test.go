@@ -14,7 +14,7 @@ func TestShutdownCommunication(t *testing.T) {
 	}{
 		{AdminShutdown, "till 6", "\x06till 6"},
 		{AdminReset, "", "\x00"},
-		{AdminShutdown, long, "\xfe" + long[:254]}, // no half a letter
+		{AdminShutdown, long, "\xfe" + long[:254]}, // not half a letter
 		{Deconfigured, "gone", ""},
 	} {
 		n := Shutdown(c.subcode, c.reason)

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// Open is what an OPEN message says, as far as it matters here.
+// Open is the content of an OPEN message, as far as the route server uses it.
 type Open struct {
 	ASN        uint32 // from the four-octet AS capability if there is one
 	HoldTime   uint16 // seconds
@@ -12,7 +12,7 @@ type Open struct {
 	Refresh    bool
 	Enhanced   bool // enhanced route refresh, RFC 7313
 	Extended   bool // extended messages, RFC 8654
-	Unfamiliar bool // multiprotocol families were named, none of them ours
+	Unfamiliar bool // at least one multiprotocol family was named that is not ours
 	Restart    Restart
 }
 

@@ -8,8 +8,8 @@ const (
 	extendedParameters  = 255
 )
 
-// capabilitiesOf gives the capabilities in the optional parameters of an OPEN, one after another. data begins with the
-// length of them all. It may be in the extended form of RFC 9072, with lengths of two bytes.
+// capabilitiesOf returns the concatenated capabilities in the optional parameters of an OPEN. data begins with their
+// total length. It may be in the extended form of RFC 9072, with lengths of two bytes.
 func capabilitiesOf(data []byte) ([]byte, *Notification) {
 	malformed := &Notification{Code: OpenError, Text: "the lengths of the optional parameters do not add up"}
 	total, size, rest := int(data[0]), 1, data[1:]

@@ -1,8 +1,8 @@
 package wire
 
-// Attributes of other families, whose form is checked so that nobody gets one that is malformed.
+// Attributes of other families, whose form is checked so that no peer gets a malformed one.
 
-// validAIGP checks TLVs of type 1 and length 2, which counts both (RFC 7311 section 3): an AIGP TLV has 11 bytes.
+// validAIGP checks TLVs of type 1 and length 2, which includes both (RFC 7311 section 3): an AIGP TLV has 11 bytes.
 func validAIGP(v []byte) bool {
 	const head, metric = 3, 1
 	if len(v) == 0 {

@@ -18,7 +18,7 @@ const (
 // pmsiHead is flags 1, type 1 and label 3; the tunnel's identifier follows.
 const pmsiHead = 5
 
-// validPMSI checks a PMSI Tunnel attribute. One of a type without a definition is malformed by RFC 6514.
+// validPMSI checks a PMSI Tunnel attribute. RFC 6514 makes an undefined tunnel type malformed.
 func validPMSI(v []byte) bool {
 	if len(v) < pmsiHead {
 		return false

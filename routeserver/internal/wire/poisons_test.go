@@ -15,7 +15,7 @@ var poisoned = poisons.Site{
 	Hop: netip.MustParseAddr("192.0.2.9"), Hop6: netip.MustParseAddr("2001:db8::9"),
 }
 
-// Each poison of the corpus has the fate that the corpus says, and what goes on is well formed to us and to gobgp.
+// TestPoisons checks that each poison of the corpus has its fate, and that the route sent on is well-formed to us and gobgp.
 func TestPoisons(t *testing.T) {
 	for _, family := range []string{poisons.VPLS, poisons.EVPN, poisons.VPNv4, poisons.VPNv6} {
 		for _, p := range append(poisons.In(family, poisoned), poisons.Healthy(family, poisoned)) {
@@ -45,8 +45,8 @@ func fateOf(u *Update, p poisons.Poison) poisons.Fate {
 	return poisons.Mended
 }
 
-// settled checks what is sent of an UPDATE, to recipients of all kinds: gobgp takes it, and our own reading and writing changes
-// nothing about it any more. foreign says that gobgp does not have all that is in it.
+// settled checks the messages for recipients of all kinds: gobgp accepts them, and reading and writing them again
+// changes nothing. foreign says that gobgp does not support all parts.
 func settled(t *testing.T, u *Update, r Reflection, foreign bool) {
 	t.Helper()
 	for _, k := range []Kind{{}, {External: true}, {TwoOctet: true}, {External: true, TwoOctet: true}} {

@@ -15,7 +15,7 @@ const (
 	sidBits         = 128
 )
 
-// validPrefixSID checks the attribute in full. TLVs that nobody knows yet are fine if their lengths are.
+// validPrefixSID checks the attribute in full. Unknown TLVs are accepted if their lengths are right.
 func validPrefixSID(v []byte) bool {
 	return len(v) > 0 && eachTLV(v, 1, 2, func(kind int, value []byte) bool {
 		switch kind {
@@ -32,8 +32,8 @@ func validPrefixSID(v []byte) bool {
 	})
 }
 
-// validService checks an SRv6 Service TLV (RFC 9252 sections 2, 3 and 7): reserved 1, sub-TLVs. One without a SID says nothing,
-// and FRR ends the session at it.
+// validService checks an SRv6 Service TLV (RFC 9252 sections 2, 3 and 7): reserved 1, sub-TLVs. One without a SID is
+// useless, and FRR ends the session at it.
 func validService(v []byte) bool {
 	sids := 0
 	return len(v) > 0 && eachTLV(v[1:], 1, 2, func(kind int, value []byte) bool {
@@ -47,14 +47,15 @@ func validService(v []byte) bool {
 	}) && sids > 0
 }
 
-// validStructure checks that the parts of a SID fit into it, and what is transposed into the label as well (RFC 9252 section 3.2.1).
+// validStructure checks that the parts of a SID fit into it, and so does the part that is transposed into the label
+// (RFC 9252 section 3.2.1).
 func validStructure(v []byte) bool {
 	bits := int(v[0]) + int(v[1]) + int(v[2]) + int(v[3])
 	return bits <= sidBits && int(v[4])+int(v[5]) <= sidBits
 }
 
-// hasService says whether an attribute, which may be malformed, has a TLV of an SRv6 service. Without it packets would be sent
-// with the route's label, which is a part of the SID then.
+// hasService reports whether an attribute, which may be malformed, has a TLV of an SRv6 service. If that were removed,
+// PEs would send packets with the route's label, which then is only a part of the SID.
 func hasService(v []byte) bool {
 	for len(v) > 0 {
 		if v[0] == sidServiceL3 || v[0] == sidServiceL2 {

@@ -25,7 +25,7 @@ func TestRestartCapabilities(t *testing.T) {
 	}
 }
 
-// TestLongLivedCountsOnlyBesideTheOther is RFC 9494 section 4.5.
+// TestLongLivedCountsOnlyBesideTheOther checks RFC 9494 section 4.5.
 func TestLongLivedCountsOnlyBesideTheOther(t *testing.T) {
 	tuple := bgp.NewCapLongLivedGracefulRestartTuple(bgp.RF_VPLS, true, 3600)
 	capability := bgp.NewCapLongLivedGracefulRestart([]*bgp.CapLongLivedGracefulRestartTuple{tuple})

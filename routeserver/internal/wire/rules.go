@@ -1,6 +1,6 @@
 package wire
 
-// remedy is what to do about an attribute that is not as it should be (RFC 7606 section 2).
+// remedy is the treatment of an attribute that is not as it should be (RFC 7606 section 2).
 type remedy uint8
 
 const (
@@ -9,27 +9,27 @@ const (
 	withdraw
 )
 
-// rule is how an attribute that we know has to look.
+// rule is the required form of an attribute that we know.
 type rule struct {
 	name  string
 	flags uint8 // optional and transitive bits
 	check func(value []byte) bool
-	bad   remedy                  // if the flags are others, or check fails
-	drop  bool                    // not carried on, even if fine
-	list  int                     // bytes of an element, of a list in which repetitions mean nothing; 0: it is not such a list
-	vital func(value []byte) bool // if true of a bad value, the route is of no use without it: bad is withdraw
+	bad   remedy                  // if the flags differ, or check fails
+	drop  bool                    // not sent on, even if fine
+	list  int                     // bytes of an element of a list in which repetitions mean nothing; 0: not such a list
+	vital func(value []byte) bool // if true of a bad value, the route is useless without it: bad is then withdraw
 }
 
-// The optional and transitive bits of the three sorts of attributes that are not ours alone.
+// The optional and transitive bits of the three kinds of attributes.
 const (
 	flagsWellKnown  = flagTransitive
 	flagsTransitive = flagOptional | flagTransitive
 	flagsLocal      = flagOptional
 )
 
-// rules are RFC 7606 section 7 and what later documents say of their attributes, for internal peers that speak four-octet
-// AS numbers. An attribute without a rule goes on as unknown, if it is transitive. Those of drafts that may still change
-// (34, 39 and 42) are such.
+// rules are those of RFC 7606 section 7 and of later documents on their attributes, for internal peers with four-octet
+// AS numbers. A transitive attribute without a rule is sent on as unknown. This includes those of drafts that may still
+// change (34, 39 and 42).
 var rules = [256]rule{
 	attrOrigin:          {name: "ORIGIN", flags: flagsWellKnown, check: func(v []byte) bool { return len(v) == 1 && v[0] <= 2 }, bad: withdraw},
 	attrASPath:          {name: "AS_PATH", flags: flagsWellKnown, check: validPath(4), bad: withdraw},
@@ -55,7 +55,7 @@ var rules = [256]rule{
 	attrDomainPath:     {name: "D_PATH", flags: flagsTransitive, check: validDomainPath, bad: withdraw},
 	attrSet:            {name: "ATTR_SET", flags: flagsTransitive, check: nil, bad: withdraw}, // validSet, which reads these rules
 
-	// For other families, and opaque in ours: what others may read is only whether it is well formed.
+	// For other families, and opaque in ours: others only need them to be well-formed.
 	attrPELabels:        {name: "PE_DISTINGUISHER_LABELS", flags: flagsTransitive, check: validPELabels, bad: discard},
 	attrServiceFunction: {name: "SFP", flags: flagsTransitive, check: someTLVs(1, 2), bad: discard},         // RFC 9015 section 3.2
 	attrBFD:             {name: "BFD_DISCRIMINATOR", flags: flagsTransitive, check: validBFD, bad: discard}, // RFC 9026 section 3.1.6
@@ -67,8 +67,8 @@ var rules = [256]rule{
 	attrLinkState: {name: "BGP_LS", flags: flagsLocal, check: anything, bad: discard, drop: true},
 	attrBGPsec:    {name: "BGPSEC_PATH", flags: flagsLocal, check: anything, bad: discard, drop: true},
 
-	// Deprecated or reserved: no document in force says when these are well formed, and speakers differ in what they make
-	// of them (RFC 2042, 6938, 7447 and 8093; IANA).
+	// Deprecated or reserved: no document in force defines their form, and speakers treat them differently (RFC 2042,
+	// 6938, 7447 and 8093; IANA).
 	attrReserved:     withoutForm("attribute_0"),
 	attrDPA:          withoutForm("DPA"),
 	attrAdvertiser:   withoutForm("ADVERTISER"),
@@ -88,29 +88,29 @@ var rules = [256]rule{
 
 func init() { rules[attrSet].check = validSet }
 
-// externalRules take the place of rules for external peers, which have no business to send these.
+// externalRules replace rules for external peers, which must not send these attributes.
 var externalRules = map[uint8]*rule{
 	attrLocalPref:   {name: "LOCAL_PREF", flags: flagsWellKnown, check: never, bad: discard, drop: true},
 	attrOriginator:  {name: "ORIGINATOR_ID", flags: flagsLocal, check: never, bad: discard, drop: true},
 	attrClusterList: {name: "CLUSTER_LIST", flags: flagsLocal, check: never, bad: discard, drop: true},
 }
 
-// withoutForm is the rule for an attribute that is left out, whatever it says.
+// withoutForm returns the rule for an attribute that is left out, whatever its value.
 func withoutForm(name string) rule {
 	return rule{name: name, flags: flagsTransitive, check: never, bad: discard, drop: true}
 }
 
-// exactly and multiple are the length checks that most attributes need.
+// exactly and multiple return the length checks that most attributes need.
 func exactly(n int) func([]byte) bool { return func(v []byte) bool { return len(v) == n } }
 func multiple(n int) func([]byte) bool {
 	return func(v []byte) bool { return len(v) > 0 && len(v)%n == 0 }
 }
 
-// never is for attributes that this neighbour must not send, and anything for those that nobody gets.
+// never checks attributes that this neighbour must not send, and anything those that are not sent on.
 func never([]byte) bool    { return false }
 func anything([]byte) bool { return true }
 
-// remedy is what to do about an attribute with this rule.
+// remedy returns the treatment of an attribute with this rule.
 func (r *rule) remedy(flags uint8, value []byte) remedy {
 	switch {
 	case flags&(flagOptional|flagTransitive) == r.flags && r.check(value):

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRoom: an NLRI of the length that there is room for fits into a message, and one byte more does not.
+// TestRoom checks that an NLRI as long as Room fits into a message, and one byte more does not.
 func TestRoom(t *testing.T) {
 	path := "\x40\x01\x01\x00\x40\x02\x06\x02\x01\x00\x00\xfd\xe8\x40\x05\x04\x00\x00\x00\x64"
 	for _, reflection := range []Reflection{{Originator: "\x0a\x00\x00\x01", Cluster: "\x0a\x00\x00\xfe", ASN: 65000}, {ASN: 65000}} {

@@ -1,8 +1,8 @@
 package wire
 
-// Strays says what a route carries that has to do with route targets and cannot be rewritten: IPv6-specific route targets
-// (RFC 5701), and the action of a traffic filter that redirects into the VRF of a route target (RFC 8955 section 7.4,
-// RFC 8956 section 6.1).
+// Strays reports what a route carries that depends on route targets and cannot be rewritten: IPv6-specific route
+// targets (RFC 5701), and the action of a traffic filter that redirects into the VRF of a route target (RFC 8955
+// section 7.4, RFC 8956 section 6.1).
 func (a *Attributes) Strays() (targets, redirects bool) {
 	for c := a.Communities; len(c) >= 8; c = c[8:] {
 		// two-octet AS, IPv4 and four-octet AS

@@ -14,22 +14,22 @@ const (
 	subLabelHandling = 9
 	subLabelStack    = 10
 	subPrefixSID     = 11
-	subTwoBytes      = 128 // types from here on have a length of two bytes
+	subTwoBytes      = 128 // types from here on have a two-byte length
 )
 
-// policySubs are those of SR policies, which are of a family of their own (RFC 9830 section 2.4): preference, binding SID,
-// ENLP, priority, SRv6 binding SID, segment list, names.
+// policySubs are the sub-TLVs of SR policies, which have their own family (RFC 9830 section 2.4): preference, binding
+// SID, ENLP, priority, SRv6 binding SID, segment list, names.
 var policySubs = []byte{12, 13, 14, 15, 20, 128, 129, 130}
 
-// tunnelSRPolicy is the tunnel type of those.
+// tunnelSRPolicy is the tunnel type of SR policies.
 const tunnelSRPolicy = 15
 
-// encapsulations are the lengths of the Encapsulation sub-TLV by the type of the tunnel (RFC 9012 section 3.2): L2TPv3 with
-// a session and a cookie, GRE, VXLAN, NVGRE, VXLAN GPE, GENEVE. Those of other tunnels are not defined.
+// encapsulations are the lengths of the Encapsulation sub-TLV by tunnel type (RFC 9012 section 3.2): L2TPv3 with a
+// session and a cookie, GRE, VXLAN, NVGRE, VXLAN GPE, GENEVE. Those of other tunnels are not defined.
 var encapsulations = map[int][]int{1: {4, 8, 12}, 2: {4}, 8: {12}, 9: {12}, 12: {8}}
 
-// validTunnels checks a Tunnel Encapsulation attribute: tunnels of type 2 and length 2. An empty one says nothing, and FRR ends
-// the session at it.
+// validTunnels checks a Tunnel Encapsulation attribute: tunnels of type 2 and length 2. An empty one is useless, and
+// FRR ends the session at it.
 func validTunnels(v []byte) bool {
 	return len(v) > 0 && eachTLV(v, 2, 2, func(tunnel int, subs []byte) bool {
 		return tunnel != tunnelSRPolicy && validSubs(tunnel, subs)
@@ -75,7 +75,7 @@ func validSub(tunnel int, kind byte, v []byte) bool {
 	return !slices.Contains(policySubs, kind)
 }
 
-// validEgress checks an egress endpoint (RFC 9012 section 3.1): family 0 stands for the next hop.
+// validEgress checks an egress endpoint (RFC 9012 section 3.1): family 0 means the next hop.
 func validEgress(v []byte) bool {
 	if len(v) < 6 {
 		return false

@@ -2,13 +2,13 @@ package wire
 
 import "encoding/binary"
 
-// Neighbours without four-octet AS numbers (RFC 6793): what they send is turned into what others send as it is read, and
-// what they are sent is turned back as it is encoded, so that nothing in between knows of them.
+// This file serves neighbours without four-octet AS numbers (RFC 6793): their messages are converted when read, and
+// messages to them when encoded, so that no other code handles them.
 
-// ASTrans stands for an AS number that does not fit into two octets.
+// ASTrans replaces an AS number that does not fit into two octets.
 const ASTrans = 23456
 
-// twoOctets is an AS number as such a neighbour sees it.
+// twoOctets returns an AS number as such a neighbour sees it.
 func twoOctets(asn uint32) uint16 {
 	if asn > 0xffff {
 		return ASTrans
@@ -16,7 +16,7 @@ func twoOctets(asn uint32) uint16 {
 	return uint16(asn)
 }
 
-// twoOctetRules take the place of rules for such neighbours. None of these is carried on as it came.
+// twoOctetRules replace rules for such neighbours. None of these attributes is sent on as received.
 var twoOctetRules = map[uint8]*rule{
 	attrASPath:        {name: "AS_PATH", flags: flagsWellKnown, check: validPath(2), bad: withdraw, drop: true},
 	attrAggregator:    {name: "AGGREGATOR", flags: flagsTransitive, check: validAggregator(2), bad: discard, drop: true},
@@ -24,13 +24,13 @@ var twoOctetRules = map[uint8]*rule{
 	attrAS4Aggregator: {name: "AS4_AGGREGATOR", flags: flagsTransitive, check: validAggregator(4), bad: discard, drop: true},
 }
 
-// twoOctet is what such a neighbour's UPDATE said; nil is not there.
+// twoOctet holds the attributes of such a neighbour's UPDATE; nil: absent.
 type twoOctet struct {
 	path, aggregator, path4, aggregator4 []byte
 	aggregatorFlags                      uint8
 }
 
-// take notes an attribute of twoOctetRules.
+// take records an attribute of twoOctetRules.
 func (o *twoOctet) take(flags, kind uint8, value []byte) {
 	value = value[:len(value):len(value)]
 	switch kind {
@@ -45,14 +45,14 @@ func (o *twoOctet) take(flags, kind uint8, value []byte) {
 	}
 }
 
-// widen puts the four-octet AS_PATH and AGGREGATOR together (RFC 6793 section 4.2.3).
+// widen composes the four-octet AS_PATH and AGGREGATOR (RFC 6793 section 4.2.3).
 func (u *update) widen() {
 	o := u.old
 	if o.aggregator != nil {
 		wide := append([]byte{0, 0}, o.aggregator...)
 		switch {
 		case o.aggregator4 == nil:
-		case binary.BigEndian.Uint16(o.aggregator) != ASTrans: // somebody who knows two octets aggregated after AS4_* was made
+		case binary.BigEndian.Uint16(o.aggregator) != ASTrans: // a two-octet speaker aggregated after AS4_* was made
 			o.path4 = nil
 		default:
 			wide = o.aggregator4
@@ -75,7 +75,7 @@ func (u *update) widen() {
 	u.path = appendAttribute(u.path, flagTransitive, attrASPath, value)
 }
 
-// merge puts AS numbers that neighbours without four-octet ones have added in front of what AS4_PATH says (section 4.2.3).
+// merge puts the AS numbers that two-octet speakers have added in front of AS4_PATH (section 4.2.3).
 func merge(path, path4 []segment) []segment {
 	added := pathLength(path) - pathLength(path4)
 	if added < 0 || len(path4) == 0 {
@@ -102,7 +102,7 @@ func merge(path, path4 []segment) []segment {
 	return append(merged, path4...)
 }
 
-// narrow gives encoded attributes as a neighbour without four-octet AS numbers reads them (section 4.2.2).
+// narrow returns encoded attributes as a neighbour without four-octet AS numbers reads them (section 4.2.2).
 func narrow(run string) []byte {
 	var narrowed []byte
 	EachAttribute(run, func(flags, kind uint8, value, whole string) {
@@ -126,7 +126,7 @@ func narrow(run string) []byte {
 	return narrowed
 }
 
-// mappable says whether all AS numbers fit into two octets.
+// mappable reports whether all AS numbers fit into two octets.
 func mappable(path []segment) bool {
 	for _, s := range path {
 		for _, asn := range s.ases {

@@ -8,7 +8,7 @@ import (
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 )
 
-// TestTwoOctetNeighboursAreRead: RFC 6793 sections 4.2.3 and 6.
+// TestTwoOctetNeighboursAreRead checks RFC 6793 sections 4.2.3 and 6.
 func TestTwoOctetNeighboursAreRead(t *testing.T) {
 	const wide, wider = "4200000001", "4200000002"
 	aggregator := func(octets int, asn string) []byte { return append(asPath(octets, asn)[2:], 192, 0, 2, 1) }
@@ -78,7 +78,7 @@ func TestTwoOctetNeighboursAreRead(t *testing.T) {
 	}
 }
 
-// TestLoopsAndFirstASOfTwoOctetNeighbours: both count on the path that was put together.
+// TestLoopsAndFirstASOfTwoOctetNeighbours checks that both use the composed path.
 func TestLoopsAndFirstASOfTwoOctetNeighbours(t *testing.T) {
 	from := Neighbour{ASN: 65001, Own: 4200000000, TwoOctet: true}
 	path := attr(flagTransitive, attrASPath, asPath(2, "65001 23456")...)
@@ -100,7 +100,7 @@ func TestLoopsAndFirstASOfTwoOctetNeighbours(t *testing.T) {
 	}
 }
 
-// TestTwoOctetNeighboursAreSent: RFC 6793 section 4.2.2, as gobgp reads it.
+// TestTwoOctetNeighboursAreSent checks RFC 6793 section 4.2.2 with gobgp as the reader.
 func TestTwoOctetNeighboursAreSent(t *testing.T) {
 	for _, c := range []struct {
 		path, aggregator string
@@ -152,7 +152,8 @@ func TestTwoOctetNeighboursAreSent(t *testing.T) {
 	}
 }
 
-// TestOurASNumberMayNeedFourOctets: then AS_TRANS stands for it in our OPEN, and in the paths of those who cannot read it.
+// TestOurASNumberMayNeedFourOctets checks that AS_TRANS replaces such a number in our OPEN, and in paths to neighbours
+// that cannot read it.
 func TestOurASNumberMayNeedFourOctets(t *testing.T) {
 	const ours = 4200000000
 	open, err := (&Open{ASN: ours, HoldTime: 90, ID: [4]byte{10, 0, 0, 1}, Families: [Families]bool{true}}).Message()

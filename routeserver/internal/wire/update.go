@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Attributes are the path attributes of a route as it was received. They are never changed after that.
+// Attributes are the path attributes of a route as received. They never change afterwards.
 type Attributes struct {
 	Path        string // encoded attributes other than those below, in the order received
-	NextHop     string // of MP_REACH_NLRI: 4, 16 or 32 bytes
+	NextHop     string // of MP_REACH_NLRI, in VPN families with its RD
 	Originator  string // ORIGINATOR_ID: 4 bytes, or none
 	ClusterList string // 4 bytes each
-	RTs         string // route targets, 8 bytes each, in the order received, without repetitions
+	RTs         string // 8 bytes each, in the order received, without repetitions
 	Communities string // the other extended communities, 8 bytes each
-	Loop        bool   // the route was here before: our AS number is in AS_PATH, or Loops says so
+	Loop        bool   // the route was here before: our AS number is in AS_PATH, or Loops returns true
 }
 
-// Bytes is the length of all that the attributes say.
+// Bytes returns the total length of the attributes.
 func (a *Attributes) Bytes() int {
 	return len(a.Path) + len(a.NextHop) + len(a.Originator) + len(a.ClusterList) + len(a.RTs) + len(a.Communities)
 }
@@ -30,12 +30,12 @@ type Update struct {
 	UnreachFamily Family
 	EndOfRIB      bool // for UnreachFamily (RFC 4724)
 	Attributes    *Attributes
-	Malformed     string   // why the NLRIs in Reach are to be treated as withdrawn (RFC 7606); empty if they are fine
-	Discarded     []string // attributes that were wrong and do no harm when left out
-	Ignored       int      // NLRIs of a form that is not for us
+	Malformed     string   // why the NLRIs in Reach must be treated as withdrawn (RFC 7606); empty if they are fine
+	Discarded     []string // faulty attributes that may be left out
+	Ignored       int      // NLRIs of a form that we do not handle
 }
 
-// fatal is an error after which the rest of the stream cannot be trusted.
+// fatal returns an error after which the rest of the stream cannot be trusted.
 func fatal(subcode uint8, format string, args ...any) error {
 	return &Notification{Code: UpdateError, Subcode: subcode, Text: fmt.Sprintf(format, args...)}
 }
@@ -51,13 +51,13 @@ type update struct {
 	old            *twoOctet // nil: the neighbour has four-octet AS numbers
 }
 
-// ParseUpdate is Neighbour.ParseUpdate for an internal peer of AS asn with four-octet AS numbers.
+// ParseUpdate calls Neighbour.ParseUpdate for an internal peer of AS asn with four-octet AS numbers.
 func ParseUpdate(body []byte, asn uint32) (*Update, error) {
 	return Neighbour{ASN: asn, Own: asn}.ParseUpdate(body)
 }
 
-// ParseUpdate checks the body of an UPDATE from a neighbour, as RFC 4271 section 6.3 and RFC 7606 ask. The error is a
-// *Notification: the session must end. Nothing in the result shares memory with body.
+// ParseUpdate checks the body of an UPDATE from a neighbour, as RFC 4271 section 6.3 and RFC 7606 require. The error is
+// a *Notification: the session must end. Nothing in the result shares memory with body.
 func (n Neighbour) ParseUpdate(body []byte) (*Update, error) {
 	u := &update{from: n}
 	if n.TwoOctet {
@@ -76,7 +76,7 @@ func (n Neighbour) ParseUpdate(body []byte) (*Update, error) {
 	if 2+total > len(rest) {
 		return nil, fatal(MalformedList, "path attributes run over the message")
 	}
-	// IPv4 unicast, which is never negotiated, may be in the message; its routes are not for us (RFC 4760 section 8).
+	// The message may contain IPv4 unicast, which is never negotiated; its routes are ignored (RFC 4760 section 8).
 	if withdrawn > 0 || 2+total < len(rest) {
 		u.Ignored++
 	}
@@ -89,7 +89,7 @@ func (n Neighbour) ParseUpdate(body []byte) (*Update, error) {
 	if len(u.Reach) > 0 {
 		u.mandatory()
 	}
-	// RFC 7606 section 5.2: with nothing to withdraw, the routes meant are somewhere in what could not be read.
+	// RFC 7606 section 5.2: without NLRIs to withdraw, the intended routes are in the unreadable part.
 	if u.Malformed != "" && !u.reach && !u.unreach && withdrawn == 0 && 2+total == len(rest) {
 		return nil, fatal(MalformedList, "%s, and no routes to be found", u.Malformed)
 	}
@@ -150,7 +150,7 @@ func (u *update) attribute(flags, kind uint8, value []byte) error {
 	return nil
 }
 
-// discard notes, once, that an attribute is left out.
+// discard records, once, that an attribute is left out.
 func (u *update) discard(name string) {
 	if !slices.Contains(u.Discarded, name) {
 		u.Discarded = append(u.Discarded, name)
@@ -187,7 +187,7 @@ func (u *update) known(flags, kind uint8, value []byte, r *rule) {
 	}
 }
 
-// takePath looks at a well-formed AS_PATH with four-octet AS numbers.
+// takePath examines a well-formed AS_PATH with four-octet AS numbers.
 func (u *update) takePath(v []byte) {
 	u.Attributes.Loop = pathHas(v, u.from.Own)
 	if len(v) > 0 {
@@ -215,7 +215,7 @@ func (u *update) extCommunities(value []byte) {
 	var targets, others []byte
 	for ; len(value) > 0; value = value[8:] {
 		switch {
-		case value[0]&0x40 != 0 && u.from.External(): // not to leave its AS (RFC 4360 section 6)
+		case value[0]&0x40 != 0 && u.from.External(): // must not leave its AS (RFC 4360 section 6)
 		case !isRT(value):
 			others = append(others, value[:8]...)
 		default:
@@ -225,8 +225,8 @@ func (u *update) extCommunities(value []byte) {
 	u.Attributes.RTs, u.Attributes.Communities = string(targets), string(others)
 }
 
-// mandatory is RFC 7606 section 3 d; LOCAL_PREF is mandatory within an AS. Beyond, the first AS of the path has to be the
-// neighbour's (RFC 4271 section 6.3, RFC 7606 section 7.2).
+// mandatory checks RFC 7606 section 3 d; LOCAL_PREF is mandatory within an AS. From another AS, the first AS of the
+// path must be the neighbour's (RFC 4271 section 6.3, RFC 7606 section 7.2).
 func (u *update) mandatory() {
 	for _, kind := range []uint8{attrOrigin, attrASPath, attrLocalPref} {
 		if u.seen[0]&(1<<kind) == 0 && !(kind == attrLocalPref && u.from.External()) {

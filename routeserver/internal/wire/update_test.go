@@ -9,7 +9,7 @@ import (
 	"github.com/osrg/gobgp/v4/pkg/packet/bgp"
 )
 
-// sample is an UPDATE with one VPLS and, if evpn, one EVPN route instead, coded by gobgp.
+// sample returns an UPDATE with one VPLS route or, if evpn, one EVPN route, encoded by gobgp.
 func sample(t testing.TB, evpn bool, more ...bgp.PathAttributeInterface) []byte {
 	t.Helper()
 	rd := bgp.NewRouteDistinguisherTwoOctetAS(65000, 7)
@@ -58,7 +58,7 @@ func TestUpdateIsReadAsGobgpWroteIt(t *testing.T) {
 	}
 }
 
-// edit changes the bytes after the first occurrence of a pattern.
+// edit overwrites the bytes at an offset from the first occurrence of a pattern.
 func edit(t *testing.T, body []byte, pattern string, offset int, with ...byte) []byte {
 	t.Helper()
 	at := strings.Index(string(body), pattern)
@@ -69,7 +69,7 @@ func edit(t *testing.T, body []byte, pattern string, offset int, with ...byte) [
 	return body
 }
 
-// attribute inserts a raw attribute at the end.
+// with returns sample with a raw attribute added at the end.
 func with(t *testing.T, flags, kind byte, value ...byte) []byte {
 	t.Helper()
 	body := sample(t, false)

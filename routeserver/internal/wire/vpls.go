@@ -5,8 +5,7 @@ import "encoding/binary"
 // vplsLength is the length field of an RFC 4761 NLRI: RD 8, VE ID 2, VE block offset 2, VE block size 2, label base 3.
 const vplsLength = 17
 
-// vplsAutoDiscovery is the length field of a BGP-AD NLRI (RFC 6074 section 7), which shares the AFI and SAFI and is not
-// for us.
+// vplsAutoDiscovery is the length field of a BGP-AD NLRI (RFC 6074 section 7), which has the same AFI and SAFI and is ignored.
 const vplsAutoDiscovery = 12
 
 func splitVPLS(buf []byte) (int, bool, bool) {
@@ -20,13 +19,13 @@ func splitVPLS(buf []byte) (int, bool, bool) {
 	return 2 + n, n == vplsLength, n == vplsAutoDiscovery
 }
 
-// keyVPLS is length, RD, VE ID and VE block offset; block size and label base may change under the same route. RFC 4761 does
-// not name a key, but it forwards by these three: a PE that has two blocks of one VE with the same offset could not tell
-// which label is its own (section 3.2.3). A whole NLRI as the key would keep both in force.
+// keyVPLS returns length, RD, VE ID and VE block offset; block size and label base may change under the same route. RFC
+// 4761 does not define a key, but it forwards by these three: a PE with two blocks of one VE with the same offset could
+// not tell which label is its own (section 3.2.3). With the whole NLRI as the key both would stay in force.
 func keyVPLS(nlri string) string { return nlri[:14] }
 
-// SameBlock says whether two NLRIs with the same key name the same label block: size and label base. The last four bits are
-// not a label's (RFC 3032).
+// SameBlock reports whether two NLRIs with the same key have the same label block: size and label base. The last four
+// bits are not part of a label (RFC 3032).
 func SameBlock(one, other string) bool {
 	return one[14:18] == other[14:18] && one[18]>>4 == other[18]>>4
 }

@@ -1,14 +1,13 @@
 package wire
 
-// VPN-IPv4 and VPN-IPv6 NLRIs (RFC 4364 section 4.3.4, RFC 4659 section 3): length in bits 1, one label 3 (RFC 8277
-// section 2.2: the capability for several labels is not negotiated), RD 8, prefix. A withdrawal's label means nothing
-// (section 2.4).
+// VPN-IPv4 and VPN-IPv6 NLRIs (RFC 4364 section 4.3.4, RFC 4659 section 3): length in bits 1, one label 3 (RFC 8277 section
+// 2.2: the capability for several labels is not negotiated), RD 8, prefix. A withdrawal's label has no meaning (section 2.4).
 const (
 	vpnLabel  = 1              // offset of the label
 	vpnRD     = vpnLabel + 3   // offset of the route distinguisher
 	vpnPrefix = vpnRD + 8      // offset of the prefix
 	vpnBits   = 8 * (3 + 8)    // length field of an empty prefix
-	vpnIPv4   = vpnBits + 8*4  // and of a host
+	vpnIPv4   = vpnBits + 8*4  // length field of a host route
 	vpnIPv6   = vpnBits + 8*16 //
 	vpnHop    = 8 + 4          // next hop: RD (of zeros) and address
 	vpnHop6   = 8 + 16         // RFC 4659 section 3.2.1; also of VPN-IPv4 (RFC 8950)
@@ -18,8 +17,8 @@ const (
 	nullLabel = "\x00\x00\x00" // the same, as older speakers write it
 )
 
-// splitVPN takes prefixes of at most max-vpnBits bits, also after a stack of several labels. RFC 7606 section 5.3 calls a
-// wrong length a reason to give up.
+// splitVPN splits prefixes of at most max-vpnBits bits, also after a stack of several labels. By RFC 7606 section 5.3 a
+// wrong length ends the session.
 func splitVPN(max int) func([]byte) (int, bool, bool) {
 	return func(buf []byte) (int, bool, bool) {
 		if len(buf) == 0 {
@@ -34,10 +33,10 @@ func splitVPN(max int) func([]byte) (int, bool, bool) {
 	}
 }
 
-// bottomed says whether the first label of an NLRI is marked as the last of its stack.
+// bottomed reports whether the first label of an NLRI is marked as the last of its stack.
 func bottomed(nlri string) bool { return nlri[vpnLabel+2]&bottom != 0 }
 
-// stackDepth counts the labels up to the one that is marked as the last; 1 if none is, or if the first is a withdrawal's.
+// stackDepth counts the labels up to the one marked as the last; 1 if none is, or if the first is a withdrawal's.
 func stackDepth(nlri string) int {
 	if label := nlri[vpnLabel:vpnRD]; label == noLabel || label == nullLabel {
 		return 1
@@ -50,9 +49,9 @@ func stackDepth(nlri string) int {
 	return 1
 }
 
-// vpnReadings gives the routes that an NLRI stands for: by RFC 8277, sections 2.2 and 2.4, it has one label whatever its
-// bottom bit is; a speaker of RFC 3107 may have written several, the last of them marked. A reading whose route
-// distinguisher has no known type is given only if it is the one that there is. Both have one label.
+// vpnReadings returns the routes that an NLRI may mean: by RFC 8277, sections 2.2 and 2.4, it has one label whatever
+// its bottom bit is; a speaker of RFC 3107 may have written several, the last of them marked. A reading whose route
+// distinguisher has an unknown type is returned only if it is the only one. Both have one label.
 func vpnReadings(nlri string, f Family) (single, stacked string) {
 	most, bits := vpnIPv4, int(nlri[0])
 	if f == VPNv6 {
@@ -71,7 +70,7 @@ func vpnReadings(nlri string, f Family) (single, stacked string) {
 	return single, stacked
 }
 
-// canonicalVPN marks the label as the last of its stack and clears the bits beyond the prefix, which have no meaning.
+// canonicalVPN marks the label as the last of its stack and clears the meaningless bits beyond the prefix.
 func canonicalVPN(nlri string) string {
 	if !bottomed(nlri) {
 		b := []byte(nlri)
@@ -81,12 +80,12 @@ func canonicalVPN(nlri string) string {
 	return masked(nlri, int(nlri[0])+8)
 }
 
-// keyVPN leaves out the label, and the bits beyond the prefix, which have no meaning (RFC 4271 section 4.3).
+// keyVPN removes the label, and the meaningless bits beyond the prefix (RFC 4271 section 4.3).
 func keyVPN(nlri string) string {
 	return nlri[:1] + masked(nlri[vpnRD:], 8*8+int(nlri[0])-vpnBits)
 }
 
-// masked gives the bytes with those bits cleared that are beyond the first n.
+// masked returns the bytes with all bits after the first n cleared.
 func masked(s string, n int) string {
 	clean := true
 	for i, keep := n/8, byte(0xff)<<(8-n%8); i < len(s); i, keep = i+1, 0 {

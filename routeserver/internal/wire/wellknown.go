@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// Community is one of the COMMUNITIES attribute (RFC 1997).
+// Community is a value of the COMMUNITIES attribute (RFC 1997).
 type Community uint32
 
 // Well-known communities of long-lived graceful restart (RFC 9494 sections 3.2 and 3.3).
@@ -11,7 +11,7 @@ const (
 	NoLongLived    Community = 0xffff0007 // NO_LLGR
 )
 
-// HasCommunity says whether the attributes have a community.
+// HasCommunity reports whether the attributes have a community.
 func (a *Attributes) HasCommunity(c Community) (has bool) {
 	EachAttribute(a.Path, func(_, kind uint8, value, _ string) {
 		if kind != attrCommunities {
@@ -24,7 +24,7 @@ func (a *Attributes) HasCommunity(c Community) (has bool) {
 	return has
 }
 
-// WithCommunity is the attributes with a community that they do not have yet.
+// WithCommunity returns the attributes with a community that they do not have yet.
 func (a *Attributes) WithCommunity(c Community) *Attributes {
 	var path []byte
 	flags, communities := uint8(flagOptional|flagTransitive), []byte(nil)
