@@ -1,0 +1,53 @@
+"""Sentences name the actor: none in docstrings, Go comments, guides and READMEs begins with a bare What or Who."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.imports import ROOT
+
+BARE = re.compile(r"(?:^|(?<=[.!?] ))(?:What|Who|Whoever|Whatever)\b[^.!?]*[.!]", re.M)
+"""A statement; a question may begin so."""
+
+GUIDES = ("operate", "policy", "network", "contribute")
+
+
+def texts(tree: ast.AST) -> Iterator[str]:
+    """Yield docstrings, and strings that stand below a constant."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def bare(text: str) -> list[str]:
+    return BARE.findall(" ".join(text.split()))
+
+
+@pytest.mark.parametrize("folder", ["controller", "agents", "lab", "migrations", "tests"])
+def test_docstrings_name_the_actor(folder: str) -> None:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for text in texts(ast.parse(path.read_text())):
+            assert not bare(text), f"{path.relative_to(ROOT)}: {bare(text)}"
+
+
+def test_go_comments_name_the_actor() -> None:
+    for path in sorted((ROOT / "routeserver").rglob("*.go")):
+        blocks = re.findall(r"(?:^[ \t]*//.*\n)+", path.read_text(), re.M)
+        for block in blocks:
+            text = re.sub(r"^[ \t]*//", "", block, flags=re.M)
+            assert not bare(text), f"{path.relative_to(ROOT)}: {bare(text)}"
+
+
+def pages() -> list[Path]:
+    guides = [page for guide in GUIDES for page in (ROOT / "docs" / guide).glob("*.md")]
+    return sorted([*guides, *(ROOT / "routeserver/docs").glob("*.md"), *ROOT.glob("*/README.md"), ROOT / "README.md"])
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_pages_name_the_actor(path: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
+    for block in re.split(r"\n\s*\n|^#.*$|^\s*[-*|] ?|^\s*\d+\. ", text, flags=re.M):
+        assert not bare(block), bare(block)
