@@ -156,7 +156,8 @@ def _serve() -> None:
         raise Failure(str(error)) from error
     try:
         with _database():
-            from controller.server.serving import Ended, serve
+            from controller.runtime.supervisor import Ended
+            from controller.server.serving import serve
 
             try:
                 asyncio.run(serve(settings, opened))

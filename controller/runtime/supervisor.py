@@ -12,6 +12,10 @@ from controller.runtime.service import LoopReturned, Service
 log = logging.getLogger(__name__)
 
 
+class Ended(Exception):  # noqa: N818 - it says what is
+    """A service has ended by itself, and the controller with it; the message has the reason."""
+
+
 class Supervisor:
     """Runs services for the time of an `async with` block. When a service ends by itself, `failed` is called with the
     reason and must end the block, because a controller without that service would answer and not act."""
@@ -20,14 +24,15 @@ class Supervisor:
         self._services, self._failed = services, failed
         self._started: list[Service] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._reason = ""
 
     async def __aenter__(self) -> Self:
         """Start the services in order, and run each before the next one starts. If a `start` raises, the services begun
-        so far are closed and the error is raised again."""
+        so far are closed and the error is raised again. Raises Ended if a running service ends meanwhile."""
         try:
             for service in self._services:
                 self._started.append(service)
-                await service.start()
+                await self._start(service)
                 task = asyncio.create_task(service.run(), name=service.name)
                 task.add_done_callback(partial(self._ended, service.name))
                 self._tasks.append(task)
@@ -40,6 +45,18 @@ class Supervisor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stop()
+
+    async def _start(self, service: Service) -> None:
+        """Start a service. It may wait for one that runs, so it is not waited for once one of those has ended."""
+        starting = asyncio.ensure_future(service.start())
+        try:
+            await asyncio.wait([starting, *self._tasks], return_when=asyncio.FIRST_COMPLETED)
+            if self._reason:
+                raise Ended(self._reason)
+            await starting
+        finally:
+            starting.cancel()
+            await asyncio.wait([starting])
 
     async def _stop(self) -> None:
         for task in self._tasks:
@@ -62,4 +79,5 @@ class Supervisor:
             case error:
                 reason = f"{name} failed: {error!r}"
         log.critical("%s, and the controller ends", reason, exc_info=task.exception())
+        self._reason = self._reason or reason
         self._failed(reason)

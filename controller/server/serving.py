@@ -5,7 +5,7 @@ import gc
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import Any
 
 import uvicorn
@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from controller.api.access import TRUSTED
 from controller.region import Region
+from controller.runtime.supervisor import Ended
 from controller.server import sockets as listening
 from controller.server.app import create_app
 from controller.server.connections import Connections, room
@@ -37,10 +38,6 @@ OPTIONS: dict[str, Any] = {
     "proxy_headers": False,  # a peer's address is the socket's, whatever a header says
     "server_header": False,
 }
-
-
-class Ended(Exception):  # noqa: N818 - it says what is
-    """A background task failed, and the controller ended with it."""
 
 
 class Server(uvicorn.Server):
@@ -74,9 +71,12 @@ def server(app: ASGIApp, connections: Connections, listener: Listener | None = N
 
 
 async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
-    """Serve until SIGTERM or SIGINT, on the sockets from `sockets.opened`."""
+    """Serve until SIGTERM or SIGINT on the sockets from `sockets.opened`, and close them in the end. Raises Ended."""
     app = create_app(settings)
-    async with app.router.lifespan_context(app):
+    async with AsyncExitStack() as stack:
+        for sock in sockets:
+            stack.callback(sock.close)
+        await stack.enter_async_context(app.router.lifespan_context(app))
         region: Region = app.state.region
         connections = limits(settings)
         servers = [server(app, connections)]

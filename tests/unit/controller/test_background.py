@@ -8,8 +8,9 @@ import pytest
 from controller.agents.tunnels import Tunnels
 from controller.changes.drift import Drift
 from controller.runtime.event_log import EventLog
+from controller.runtime.supervisor import Ended
 from controller.server import sockets
-from controller.server.serving import Ended, serve
+from controller.server.serving import serve
 from controller.settings import Settings
 
 

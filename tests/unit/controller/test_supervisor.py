@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from controller.runtime.service import Service, forever
-from controller.runtime.supervisor import Supervisor
+from controller.runtime.supervisor import Ended, Supervisor
 
 
 class Recorder(Service):
@@ -40,7 +40,7 @@ async def test_services_start_in_order_and_are_closed_in_reverse() -> None:
     log: list[str] = []
     async with Supervisor([Recorder("a", log), Recorder("b", log)], pytest.fail):
         await asyncio.sleep(0)
-        assert log == ["a start", "b start", "a run", "b run"]
+        assert log == ["a start", "a run", "b start", "b run"]
     assert log[4:] == ["b close", "a close"]
 
 
@@ -76,3 +76,16 @@ async def test_a_loop_that_returns_is_named() -> None:
 
     async with Supervisor([Returning("a", [])], told.put_nowait):
         assert await told.get() == "a ended: _nothing returned"
+
+
+async def test_a_start_does_not_wait_for_one_that_has_ended() -> None:
+    log: list[str] = []
+
+    class Waiting(Recorder):
+        async def start(self) -> None:
+            await asyncio.Event().wait()
+
+    with pytest.raises(Ended, match=r"a failed: OSError\('run of a'\)"):
+        async with Supervisor([Recorder("a", log, "run"), Waiting("b", log)], log.append):
+            raise AssertionError("it has started")
+    assert log[-3:] == ["a failed: OSError('run of a')", "b close", "a close"]
