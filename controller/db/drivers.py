@@ -35,6 +35,9 @@ CONNECT, COMMAND = 5, 40
 KEEPALIVE = {"tcp_keepalives_idle": "3", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"}
 """PostgreSQL: the server notices after 6 s that a controller's machine is gone or cut off, and frees its locks."""
 
+RETRY = 0.01
+"""SQLite: seconds until what it refuses without waiting is tried again."""
+
 CHUNK = 64
 """Rows that SQLite's thread hands over at once, when rows are read one after the other."""
 
@@ -59,19 +62,15 @@ def connecting(url: URL, settings: Mapping[str, str], **options: Any) -> tuple[U
 def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> AsyncEngine:
     """Return an engine for SQLite. With `migrating` it does not check references, because a table is changed by making
     another and dropping the old one while rows refer to it; and it waits longer for locks."""
-    engine = create_async_engine(url, connect_args={"async_creator_fn": _open}, **options)
     patience, references = (MIGRATION_MS, "OFF") if migrating else (BUSY_MS, "ON")
+    arguments = {"async_creator_fn": _open, "timeout": patience / 1000}
+    engine = create_async_engine(url, connect_args=arguments, **options)
 
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # pysqlite begins no transactions: the listener below does
         cursor = connection.cursor()
-        for pragma in (
-            f"busy_timeout={patience}",
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            f"foreign_keys={references}",
-        ):
+        for pragma in ("synchronous=FULL", f"foreign_keys={references}"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -96,16 +95,36 @@ class _Connection(aiosqlite.Connection):
         return super().stop()
 
 
-async def _open(*arguments: Any, **options: Any) -> aiosqlite.Connection:
-    """Open a connection. If the file cannot be opened, its thread ends before the error is raised; otherwise the
-    thread's last message would find the event loop of an ending controller closed, and print a traceback."""
-    connection = _Connection(partial(sqlite3.connect, *arguments, **options), CHUNK)
+async def _open(file: str, *, timeout: float, **options: Any) -> aiosqlite.Connection:
+    """Open a connection that waits `timeout` seconds for each lock. If that fails, the connection's thread ends before
+    the error is raised; otherwise the thread's last message would find the event loop of an ending controller closed,
+    and print a traceback."""
+    connection = _Connection(partial(sqlite3.connect, file, timeout=timeout, **options), CHUNK)
     connection._thread.daemon = True
     try:
-        return await connection
+        await connection
+        await _journal(connection, timeout)
     except BaseException:
+        connection.stop()
         await asyncio.to_thread(connection._thread.join)
         raise
+    return connection
+
+
+async def _journal(connection: aiosqlite.Connection, timeout: float) -> None:
+    """Give the file a write-ahead log, once for all connections. While another process makes the file, SQLite refuses
+    this at once instead of waiting `timeout` seconds."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeout
+    while True:
+        try:
+            await connection.execute_fetchall("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or loop.time() >= end:
+                raise
+            await asyncio.sleep(RETRY)
+        else:
+            return
 
 
 def postgresql(url: URL, connections: int) -> AsyncEngine:

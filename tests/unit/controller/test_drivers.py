@@ -1,12 +1,17 @@
-"""A database driver used by requests that are cancelled in the middle."""
+"""A database driver whose work is cancelled in the middle, or whose file another process holds."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from controller.db import drivers
+from controller.db.engine import Database
+from controller.db.schema import upgrade
 from lab.patience import eventually
 
 LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) FROM n"
@@ -33,4 +38,43 @@ async def test_whatever_is_cancelled_twice_leaves_no_task_behind(tmp_path: Path,
             await working
     await eventually(lambda: asyncio.all_tasks() == before, lambda: asyncio.all_tasks() - before, 10)
     await work()
+    await engine.dispose()
+
+
+LOCKS = ["IMMEDIATE", "EXCLUSIVE"]
+"""The locks of a process that makes the file. SQLite refuses a change of the journal's kind at once under the first,
+and waits under the second."""
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+async def test_a_new_file_that_another_process_makes_is_waited_for(tmp_path: Path, lock: str) -> None:
+    database = Database(f"sqlite:///{tmp_path}/weft.db")
+    with closing(sqlite3.connect(tmp_path / "weft.db", isolation_level=None)) as other:
+        other.execute(f"BEGIN {lock}")
+        other.execute("CREATE TABLE half (made)")
+        start = asyncio.create_task(upgrade(database))
+        done, _ = await asyncio.wait([start], timeout=0.3)
+        assert not done
+        other.execute("ROLLBACK")
+        await start
+    async with database.read() as session:
+        assert await session.scalar(text("PRAGMA journal_mode")) == "wal"
+    await database.close()
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+async def test_a_file_that_stays_held_is_reported_and_left(
+    tmp_path: Path, lock: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drivers, "BUSY_MS", 50)
+    engine = drivers.sqlite(drivers.with_driver(f"sqlite:///{tmp_path}/weft.db"), "BEGIN")
+    before = asyncio.all_tasks()
+    with closing(sqlite3.connect(tmp_path / "weft.db", isolation_level=None)) as other:
+        other.execute(f"BEGIN {lock}")
+        with pytest.raises(OperationalError, match="database is locked"):
+            async with engine.connect():
+                pass
+    assert asyncio.all_tasks() == before
+    async with engine.connect() as connection:
+        assert await connection.scalar(text("PRAGMA foreign_keys")) == 1
     await engine.dispose()
