@@ -15,6 +15,8 @@ from controller.wire.moves import Target, Tuning
 from lab.guests.build import build
 from lab.hosts import Host, Hosts, last
 
+VCPUS = 2
+
 
 @pytest.fixture(scope="session")
 def images() -> Path:
@@ -37,7 +39,7 @@ def hosts(tmp_path: Path, images: Path, kind: type[Hosts]) -> Iterator[Hosts]:
 def machine(name: str = "vm1", **changes: object) -> Machine:
     macs = ("52:54:00:00:00:0a", "52:54:00:00:00:0b")
     disk = Disk(base="lab", bytes=512 << 20)
-    plain = Machine(name=name, driver="qemu", image="lab", memory=192 << 20, vcpus=2, macs=macs, disk=disk)
+    plain = Machine(name=name, driver="qemu", image="lab", memory=192 << 20, vcpus=VCPUS, macs=macs, disk=disk)
     return plain.model_copy(update=changes)
 
 

@@ -246,8 +246,9 @@ def test_many_candidates_are_spread_over_the_interval(wan: Wan) -> None:
         wan.west.run("ip route del 203.0.0.0/16")
     assert {r["neighbour"] for r in rounds if r["first"]} == {c.cloudlet for c in many}, "each at once, one by one"
     assert all(r["received"] == 2 for r in rounds)
-    times = [float(line.split()[0]) for line in capture.read_text().splitlines() if "echo request" in line]
-    announced = times[0] + 1 + URGENT_GAP * count
+    requests = [line.split() for line in capture.read_text().splitlines() if "echo request" in line]
+    times, targets = [float(words[0]) for words in requests], [words[4] for words in requests]
+    announced = max(dict(zip(reversed(targets), reversed(times), strict=True)).values()) + 1
     seconds = Counter(int(at - announced) for at in times if announced < at)
     full = [seconds[n] for n in range(max(seconds, default=0))]
     even = count * 2 / interval

@@ -1,6 +1,9 @@
 """Post-copy with real guests: the path is cut while the memory is still on its way."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
+import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -54,5 +57,37 @@ def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[
             until(lambda: SEVERED not in detail(hosts.one) and not detail(hosts.two), seconds=60)
         discarded(hosts.one)
         right(hosts.two, "memory")
+    finally:
+        hosts.close()
+
+
+def idle(hosts: Hosts) -> bool:
+    """Return whether TCP sends no data in the next second; it may ask whether there is room."""
+    before = hosts.sent(0)
+    time.sleep(1)
+    return hosts.sent(0) - before < 1000
+
+
+def test_path_that_is_cut_while_the_destination_is_busy(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
+    """The destination's QEMU takes nothing for a while, so its buffer is full, no data is on its way, and TCP notices
+    no cut. Both ends notice and continue when the path is back."""
+    hosts = kind(tmp_path, images, rates=(30,))
+    one, two = hosts.one, hosts.two
+    tuning = Tuning(compression=False, auto_converge=False, post_copy=True)
+    try:
+        boot(one, machine(disk=None))
+        work(one, "memory", "start", "mib=40", "rate=30")
+        copy(one, "m1", prepare(two, "m1", tuning, machine(disk=None)), tuning)
+        one.do(one.driver.switchover("vm1", "m1"))
+        two.do(two.driver.activate("vm1", "m1"))
+        os.kill(two.pid("vm1"), signal.SIGSTOP)
+        until(lambda: idle(hosts), seconds=60)
+        hosts.cut()
+        until(lambda: SEVERED in detail(one), seconds=60)
+        os.kill(two.pid("vm1"), signal.SIGCONT)
+        hosts.mend()
+        until(lambda: detail(one) != COMING and SEVERED not in detail(one) and not detail(two), seconds=120)
+        discarded(one)
+        right(two, "memory")
     finally:
         hosts.close()

@@ -1,7 +1,6 @@
 """The driver: QEMU's machines behind the hypervisor interface."""
 
 import asyncio
-import logging
 import shutil
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -25,8 +24,6 @@ from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.moves import Figures, Target, Tuning
 from controller.wire.platforms import Platform
-
-log = logging.getLogger(__name__)
 
 
 class Qemu:
@@ -125,14 +122,8 @@ class Qemu:
         if known == move.name and not (anew and self._guards[name].done()):
             return
         self._followed[name] = move.name
-        self._look_after(name, self._bring(vm, move))
-
-    async def _bring(self, vm: Vm, move: Move) -> None:
         multipath = self._several and move.target is not None and len(move.target.memory) > 1
-        try:
-            await (postcopy.give if move.role == "outgoing" else postcopy.take)(vm, move, multipath)
-        except HypervisorError as error:
-            log.info("%s: its memory is not followed any more: %s", vm.name, error)
+        self._look_after(name, postcopy.follow(vm, move, multipath))
 
     async def switchover(self, name: str, move: str) -> Figures:
         async with self._locks[name]:

@@ -2,16 +2,18 @@
 that is cut is waited for (QEMU manual, "Postcopy", on its recovery): both ends pause, the destination listens again,
 and the source connects again.
 
-Without this code both would wait for TCP, which takes a quarter of an hour to notice. The destination's QEMU may answer
-nobody meanwhile, as it waits for a page itself. Its commands therefore go out of band, on a monitor that was greeted
-before.
+Without this code both would wait for TCP, which takes a quarter of an hour to notice, or never notices if no data is on
+its way: the source has sent everything, or the destination's buffer is full. The destination's QEMU may answer nobody
+meanwhile, as it waits for a page itself. Its commands therefore go out of band, on a monitor that was greeted before.
 """
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
 
+from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu import paths, target
 from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.guard import CUT
@@ -27,6 +29,7 @@ LIMIT = 600.0
 
 PAUSED, RECOVERING = "postcopy-paused", "postcopy-recover"
 _LOOK = 1.0
+_AGAIN = 5.0  # seconds until a failed look at the transfer is repeated
 _ANSWER = 2.0  # seconds; a QEMU that waits for a page does not answer at all
 _BLINDLY = 30.0  # seconds between two tries while the other end does not answer
 _CLOSED = 9  # the port of `discard` (RFC 863): nobody listens there, and a reachable host says so
@@ -50,17 +53,49 @@ class _Patience:
         return True
 
 
+class _Reach:
+    """The hosts of the other end, at each path's place. They are asked while no data shows whether a path is cut."""
+
+    def __init__(self, places: Sequence[HostPort]) -> None:
+        self._places = places
+        self._answered: float | None = None
+
+    async def lost(self) -> bool:
+        """Return whether no host has answered for CUT seconds, after one did. Hosts behind a packet filter that drops
+        the question never do."""
+        if any(await asyncio.gather(*(_answers(place) for place in self._places))):
+            self._answered = monotonic()
+        return self._answered is not None and monotonic() - self._answered > CUT
+
+
+async def follow(vm: Vm, move: Move, multipath: bool) -> None:
+    """Work at this machine's end until all of the memory has followed, or its QEMU has ended. A look that fails, as on
+    a busy host, is repeated: nobody else would notice a cut path."""
+    work = give if move.role == "outgoing" else take
+    while True:
+        try:
+            return await work(vm, move, multipath)
+        except HypervisorError as error:
+            if not vm.runs():
+                return log.info("%s: its memory is not followed any more: %s", vm.name, error)
+            log.warning("%s: the look at its post-copy failed, and is repeated: %s", vm.name, error)
+        await asyncio.sleep(_AGAIN)
+
+
 async def give(vm: Vm, move: Move, multipath: bool) -> None:
-    """Work at the source until all of the memory has gone. Raises HypervisorError if its QEMU goes away."""
+    """Work at the source until all of the memory has gone. Raises HypervisorError if QEMU or the kernel cannot be
+    asked."""
     assert move.target is not None
     places, patience, tried = target.memory(move.target), _Patience(vm.name), -_BLINDLY
     address = {"transport": "socket", "type": "inet", **places[0].inet(multipath)}
     again = {"channels": [{"channel-type": "main", "addr": address}], "resume": True}
+    reach = _Reach(places)
     async with vm.rescue.session() as rescue:
         while (state := await _status(vm)) in POSTCOPY and not patience.over:
             if state == "postcopy-active":
                 patience.well()
-                if await paths.silence(places) > CUT:
+                lost = await reach.lost()
+                if await paths.silence(places) > CUT or (lost and await paths.unanswered(places) > CUT):
                     await _pause(rescue)
             elif state == RECOVERING:  # cut once more: it waits for an answer, and has nothing more to send
                 if await paths.unanswered(places) > CUT:
