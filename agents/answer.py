@@ -35,7 +35,7 @@ def document(text: str | bytes, longest: int) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):  # ValueError also for a number with thousands of digits
-        raise Unreadable(f"cannot be read: {shown(text)} is no JSON") from None
+        raise Unreadable(f"cannot be read: {shown(text)} is not JSON") from None
 
 
 def read(form: TypeAdapter[T], found: object) -> T:
@@ -64,4 +64,4 @@ def printable(text: str, longest: int) -> str:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     copying.add_argument("--to", required=True, metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME")
     mending = commands.add_parser(
         "mend",
-        help="name rows that refer to what is not there",
+        help="name rows that refer to rows that do not exist",
         description="Looks for rows of the database that WEFT_DATABASE_URL names which refer to rows that somebody has "
         "deleted by hand, and names them. Stop all controllers before --delete.",
     )

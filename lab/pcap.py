@@ -13,7 +13,7 @@ def frames(data: bytes) -> Iterator[tuple[float, bytes]]:
     """Yield each frame with its time, in seconds since the epoch; one that is cut off at the end is left out. Raises
     LabError for another kind of file, or for a link type other than Ethernet."""
     if (order := _ORDERS.get(data[:4])) is None or len(data) < 24:
-        raise LabError("this is no capture file with microseconds")
+        raise LabError("this is not a capture file with microseconds")
     (link,) = struct.unpack_from(f"{order}I", data, 20)
     if link != ETHERNET:
         raise LabError(f"a capture of link type {link}; only Ethernet (1) is read")

@@ -179,6 +179,6 @@ def _actions(of: Filter) -> tuple[float | None, int | None]:
         else:
             (limit,) = struct.unpack("!f", octets[4:])
             if not limit >= 0:  # NaN is not either
-                raise ValueError(f"filter {of.nlri}: action {action} is no rate")
+                raise ValueError(f"filter {of.nlri}: action {action} is not a rate")
             rate = min(limit, FASTEST if rate is None else rate)
     return rate, dscp

@@ -13,5 +13,5 @@ def encode(names: Iterable[str]) -> bytes:
 def _encode(name: str) -> bytes:
     labels = [label.encode("ascii") for label in name.removesuffix(".").split(".")]
     if not all(0 < len(label) < 64 for label in labels):
-        raise ValueError(f"{name!r} is no domain name")
+        raise ValueError(f"{name!r} is not a domain name")
     return b"".join(bytes((len(label),)) + label for label in labels) + b"\0"

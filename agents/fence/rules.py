@@ -101,9 +101,9 @@ class Fence:
         if not _NAME.fullmatch(self.bridge):
             raise ValueError(f"fence: bridge {self.bridge!r} is not an interface name")
         if not _PATTERN.fullmatch(self.tunnels):
-            raise ValueError(f"fence {self.bridge}: tunnels {self.tunnels!r} is no interface name or pattern")
+            raise ValueError(f"fence {self.bridge}: tunnels {self.tunnels!r} is not an interface name or pattern")
         if self.mac is not None and not _MAC.fullmatch(self.mac):
-            raise ValueError(f"fence {self.bridge}: mac {self.mac!r} is no Ethernet address")
+            raise ValueError(f"fence {self.bridge}: mac {self.mac!r} is not an Ethernet address")
         for field, read, values in (
             ("prefix", ip_network, [self.prefix]),
             ("prefix6", IPv6Network, [self.prefix6] if self.prefix6 is not None else []),

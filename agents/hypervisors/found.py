@@ -72,7 +72,9 @@ class Drivers:
             async with asyncio.timeout(_TRYING):
                 capabilities = await hypervisor.capabilities()
         except TimeoutError as error:
-            raise Refused(f"the hypervisor driver {name} did not say within {_TRYING:.0f} s what it can do") from error
+            raise Refused(
+                f"the hypervisor driver {name} did not report its capabilities within {_TRYING:.0f} s"
+            ) from error
         except HypervisorError as error:
             raise Refused(f"the hypervisor driver {name} cannot work here: {error}") from error
         except Exception as error:

@@ -20,7 +20,7 @@ def guest_object(text: str, longest: int) -> dict[str, Any]:
     try:
         found = document(text, longest)
     except Unreadable:
-        raise HypervisorError(f"answered {shown(text)}, which is no JSON") from None
+        raise HypervisorError(f"answered {shown(text)}, which is not JSON") from None
     if not isinstance(found, dict):
-        raise HypervisorError(f"answered {shown(text)}, which is no object")
+        raise HypervisorError(f"answered {shown(text)}, which is not an object")
     return found

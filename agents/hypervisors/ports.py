@@ -21,7 +21,7 @@ def ports(options: Mapping[str, str]) -> range:
     except ValueError:
         found = range(0)
     if not found or not LOWEST <= found.start < found.stop <= 1 << 16:
-        raise Refused(f"option 'ports': {said!r} is no range such as {USUAL}, from {LOWEST} on")
+        raise Refused(f"option 'ports': {said!r} is not a range such as {USUAL}, from {LOWEST} on")
     return found
 
 

@@ -15,5 +15,5 @@ def context(authorities: str, certificate: Path | None, key: Path) -> ssl.SSLCon
         if certificate is not None:
             made.load_cert_chain(certificate, key)
     except (ssl.SSLError, OSError, ValueError) as error:
-        raise Unfit(f"no TLS with what is in {key.parent}: {error}") from None
+        raise Unfit(f"TLS cannot use the files in {key.parent}: {error}") from None
     return made

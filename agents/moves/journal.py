@@ -85,7 +85,7 @@ class Journal:
             try:
                 await asyncio.to_thread(self._state.write, f"{entry.order.move}.json", entry.model_dump_json())
             except StateError as error:
-                raise HypervisorError(f"the agent cannot write down what it does: {error}") from error
+                raise HypervisorError(f"the agent cannot write its journal: {error}") from error
             self._entries[entry.order.move] = entry
 
 

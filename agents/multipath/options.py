@@ -115,7 +115,7 @@ def option(data: bytes) -> Option:
     """Return one option, given with its kind and length. Raises OptionError."""
     length = len(data)
     if length < 3 or data[0] != KIND or data[1] != length:
-        raise OptionError(f"{length} octets are no option of kind {KIND}")
+        raise OptionError(f"{length} octets are not an option of kind {KIND}")
     subtype, low = data[2] >> 4, data[2] & 0x0F
     if subtype == _CAPABLE and length in _KEYS:
         return Capable(low, _KEYS[length])

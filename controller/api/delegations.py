@@ -45,7 +45,9 @@ def _behind(cursor: str | None) -> tuple[str, int]:
     key = pages.after(cursor)
     endpoint, _, epoch = key.partition(" ")
     if key and not (epoch.isascii() and epoch.isdigit() and len(epoch) < 10):
-        raise Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+        raise Problem(
+            422, "The cursor is not from an answer of this API.", [FieldError(field="cursor", message="not a cursor")]
+        )
     return endpoint, int(epoch or 0)
 
 

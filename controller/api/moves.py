@@ -185,7 +185,9 @@ def _before(cursor: str | None) -> tuple[datetime, str] | None:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None or not name:
-        raise Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+        raise Problem(
+            422, "The cursor is not from an answer of this API.", [FieldError(field="cursor", message="not a cursor")]
+        )
     return moment, name
 
 

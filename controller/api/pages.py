@@ -62,7 +62,9 @@ def after_number(cursor: str | None) -> int:
 
 def not_ours() -> Problem:
     """Return the problem of a cursor that no page has given."""
-    return Problem(422, "The cursor is not one of ours.", [FieldError(field="cursor", message="not a cursor")])
+    return Problem(
+        422, "The cursor is not from an answer of this API.", [FieldError(field="cursor", message="not a cursor")]
+    )
 
 
 def page(rows: Sequence[Row], limit: int, key: Callable[[Row], object], item: Callable[[Row], T]) -> Page[T]:

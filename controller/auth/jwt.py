@@ -57,14 +57,14 @@ def header(token: str, algorithms: Collection[str]) -> Header:
     try:
         said = jwt.get_unverified_header(token)
     except jwt.PyJWTError:
-        raise BadToken("this is no signed JSON Web Token") from None
+        raise BadToken("this is not a signed JSON Web Token") from None
     kid, typ = said.get("kid"), said.get("typ")
     if said.get("alg") not in algorithms:
         raise BadToken(f"the token's algorithm is none of {', '.join(algorithms)}")
     if not (typ is None or (isinstance(typ, str) and typ.lower() in TYPES)):
         raise BadToken("the token is of another kind")
     if not (kid is None or isinstance(kid, str)):
-        raise BadToken("the token's kid is no text")
+        raise BadToken("the token's kid is not a text")
     return Header(str(said["alg"]), kid)
 
 
@@ -105,7 +105,7 @@ def claims(token: str, said: Header, key: Mapping[str, Any], expected: Expected)
     except (jwt.ImmatureSignatureError, jwt.InvalidIssuedAtError):
         raise BadToken("the token is not good yet") from None
     except jwt.InvalidAudienceError:
-        raise BadToken("the token is for somebody else") from None
+        raise BadToken("the token is for another audience") from None
     except jwt.InvalidIssuerError:
         raise BadToken("the token is of another issuer") from None
     except jwt.MissingRequiredClaimError as error:

@@ -84,7 +84,7 @@ class Issuer:
                 raise ValueError("its keys are at no https URL")
             documents = (await self._get(where)).get("keys")
             if not isinstance(documents, list):
-                raise ValueError("its keys are no list")
+                raise ValueError("its keys are not a list")
             self._keys, self._got = jwt.keys(documents), time.monotonic()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
             log.warning("the keys of %s: %s", self.url, str(error) or type(error).__name__)

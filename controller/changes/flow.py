@@ -347,7 +347,7 @@ class Changes:
                         await self._record(session, old, new)
             except IntegrityError as error:
                 log.warning("%s: refused by a constraint: %s", cause, error.orig)
-                raise conflict("somebody else has just taken a name, number or address of this request") from error
+                raise conflict("another request has just taken a name, number or address of this one") from error
             if new is not old or settles:
                 self._made(new)
             for name in changed(old.cloudlets, new.cloudlets):

@@ -151,4 +151,6 @@ def statics(endpoint: Endpoint) -> None:
 def give_up(endpoint: Endpoint, name: Annotated[str, typer.Argument(metavar="NAME", help="The host's name.")]) -> None:
     """Forget a static host. Its address can be leased again."""
     with Client() as api:
-        done(api.delete(path("addresses", endpoint, "statics", name)), f"{name} of {endpoint} is no static host now")
+        done(
+            api.delete(path("addresses", endpoint, "statics", name)), f"{name} of {endpoint} is no longer a static host"
+        )

@@ -56,7 +56,7 @@ def confirm(generation: Waiting = None) -> None:
     if session.json:
         emit(answer)
     else:
-        say(f"change {number} is confirmed: it is there to stay")
+        say(f"change {number} is confirmed: it is permanent")
     if answer["unreachable"]:
         away = ", ".join(answer["unreachable"])
         raise CheckFailed(f"could not be told, and may take it back until reachable again: route server {away}")
@@ -113,7 +113,7 @@ def print_change(what: str, change: Change) -> None:
     missing += [f"agent of {agent['cloudlet']}" for agent in change.get("agents") or [] if not agent["confirmed"]]
     missing += [f"PE of {name}" for name in change.get("behind") or []]
     if not change["in_force"] and not change.get("dry_run"):
-        who = ", ".join(missing) or "somebody"
+        who = ", ".join(missing) or "an unnamed recipient"
         raise CheckFailed(f"made, but not confirmed within the time allowed by: {who}")
 
 

@@ -60,7 +60,7 @@ def _sendable(where: str, text: str) -> str:
     WrongUsage."""
     token = text.strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise WrongUsage(f"{where}: this is no token: a token is one word of ASCII characters")
+        raise WrongUsage(f"{where}: this is not a token: a token is one word of ASCII characters")
     return token
 
 

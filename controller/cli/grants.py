@@ -40,9 +40,9 @@ class Issuer:
         try:
             parts = urlsplit(url)
         except ValueError as error:
-            raise WrongUsage(f"{url!r} is no issuer's URL: {error}") from None
+            raise WrongUsage(f"{url!r} is not an issuer's URL: {error}") from None
         if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
-            raise WrongUsage(f"{url!r} is no issuer's URL: it begins with https://")
+            raise WrongUsage(f"{url!r} is not an issuer's URL: it begins with https://")
         self._client = client
         self._trust_env = parts.scheme == "https"
         self._said = self._call("GET", f"{url.rstrip('/')}/.well-known/openid-configuration", {})
@@ -62,7 +62,7 @@ class Issuer:
                 float(said["expires_in"]),
             )
         except (KeyError, TypeError, ValueError):
-            raise Failure("the issuer does not say what to type in, and where") from None
+            raise Failure("the issuer's answer lacks the code to type in, or its page") from None
 
     def wait(self, code: Code) -> Json:
         """Ask until the user has agreed or refused, or the code expires. Returns the tokens."""
@@ -80,7 +80,7 @@ class Issuer:
                 case error:
                     raise Failure(f"the issuer does not let you in: {said.get('error_description') or error}")
             if time.monotonic() + interval > end:
-                raise Failure("nobody typed the code in, and its time is over: weft login again")
+                raise Failure("the code has expired, and was not typed in: run weft login again")
             time.sleep(interval)
         raise AssertionError
 
@@ -119,5 +119,5 @@ class Issuer:
         except ValueError:
             said = None
         if not isinstance(said, dict) or (answer.is_error and "error" not in said):
-            raise Failure(f"{url} answers with status {answer.status_code}, and not with what an issuer says")
+            raise Failure(f"{url} answers with status {answer.status_code}, as an issuer does not")
         return said

@@ -223,7 +223,7 @@ def diff(
             rows(found, DIFFERENCES, "")
     _unreachable(answer)
     if found:
-        raise CheckFailed(f"what {peer} was sent is not what it is to have")
+        raise CheckFailed(f"the routes sent to {peer} differ from those that the intent gives it")
 
 
 def _total(server: dict[str, Any], name: str) -> int:

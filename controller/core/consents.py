@@ -62,7 +62,7 @@ def _owned(intent: Intent, name: str) -> Endpoint:
         raise missing("endpoint", name, intent.endpoints)
     endpoint = intent.endpoints[name]
     if endpoint.tenant is None:
-        raise conflict(f"{name} is of no tenant: nobody is asked")
+        raise conflict(f"{name} belongs to no tenant: no consent is needed")
     return endpoint
 
 

@@ -42,7 +42,7 @@ class Prospect:
         for name in ("rtt_ms", "migration_seconds", "initiation_seconds"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
-                raise ValueError(f"{name} is {value}, and has to be at least 0")
+                raise ValueError(f"{name} is {value}, and must be at least 0")
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class Load:
     def __post_init__(self) -> None:
         for name in ("memory", "dirty_rate", "disk", "ratio", "downtime_ms"):
             if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} is {getattr(self, name)}, and has to be at least 0")
+                raise ValueError(f"{name} is {getattr(self, name)}, and must be at least 0")
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def check(hosts: Iterable[Static], plan: AddressPlan, there: Mapping[str, Static
     by_address, by_name = dict(there), {host.name: host for host in there.values()}
     for number, host in enumerate(hosts):
         if not is_name(host.name):
-            complaints.append((number, "name", f"{host.name!r} is no name: lower-case letters, digits and hyphens"))
+            complaints.append((number, "name", f"{host.name!r} is not a name: lower-case letters, digits and hyphens"))
         try:
             address = ip_address(host.address)
             plan.index_of(address)

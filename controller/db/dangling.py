@@ -72,11 +72,11 @@ def _of(connection: Connection, table: Table, constraint: ForeignKeyConstraint) 
 def _mend(connection: Connection, away: Path | None) -> str:
     found = list(dangling(connection))
     if not found:
-        return "no row refers to what is not there"
+        return "no row refers to a row that does not exist"
     if away is None:
         rest = f"\n  and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
         some = "".join(f"\n  {one}" for one in found[:_TOLD])
-        raise NotMended(f"{len(found)} rows refer to what is not there:{some}{rest}\n--delete FILE takes them out")
+        raise NotMended(f"{len(found)} rows refer to rows that do not exist:{some}{rest}\n--delete FILE takes them out")
     if connection.dialect.name == "sqlite":
         connection.execute(text("PRAGMA defer_foreign_keys = ON"))
     gone: dict[tuple[str, str], Dangling] = {}
@@ -92,7 +92,7 @@ def _mend(connection: Connection, away: Path | None) -> str:
             json.dump(rows, file, default=str, indent=1)
     except OSError as error:
         raise NotMended(f"{away}: {error.strerror}; nothing was deleted") from error
-    return f"{len(gone)} rows that referred to what is not there are in {away}, and deleted"
+    return f"{len(gone)} rows that referred to rows that do not exist are in {away}, and deleted"
 
 
 def _key(table: Table) -> list[Column[Any]]:

@@ -92,9 +92,9 @@ async def settle(session: AsyncSession, number: int, state: ChangeState) -> None
         case ChangeState.CONFIRMED:
             raise conflict(f"change {number} was confirmed already{settled}")
         case ChangeState.ROLLED_BACK:
-            raise conflict(f"change {number} was rolled back{settled}; it would have to be made again")
+            raise conflict(f"change {number} was rolled back{settled}; make it again")
         case _:
-            raise conflict(f"change {number} was never on trial: it is there to stay")
+            raise conflict(f"change {number} was never on trial: it is permanent")
 
 
 async def prune(session: AsyncSession) -> None:

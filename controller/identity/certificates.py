@@ -91,7 +91,7 @@ class Certificates:
             if row.state not in (CloudletState.ACTIVE, CloudletState.DRAINING):
                 raise conflict(f"{cloudlet.name} is {row.state}: it gets a certificate when it is approved")
             if shown is not None and shown.peer is None and await self._had(session, row, cloudlet):
-                raise conflict(f"{cloudlet.name} had a certificate: another one is given to who shows it")
+                raise conflict(f"{cloudlet.name} has a certificate: only its holder gets another one, by showing it")
             if len(await table.good(session, cloudlet.name, now())) >= MOST_GOOD:
                 raise conflict(f"{cloudlet.name} has {MOST_GOOD} certificates that are good")
             certified = await self.record(session, cloudlet.name, issued)

@@ -217,7 +217,7 @@ class Leases:
                 )
             number, loser = idle.number, idle.device
             if not await pairs.take_idle(session, [idle.id], at, pairs.unlent()):
-                raise Beaten(f"somebody came back to pair {number} of {endpoint}")
+                raise Beaten(f"the client of pair {number} of {endpoint} came back")
             if loser is not None:
                 await pairs.tidy(session, [loser])
         return await pairs.give(session, endpoint, device, number)

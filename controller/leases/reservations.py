@@ -39,7 +39,7 @@ class Reservations:
         try:
             pair = await self._database.transact(work)
         except IntegrityError:
-            raise conflict("the pair was given to somebody else at the same moment; ask again") from None
+            raise conflict("another request got the pair at the same moment; ask again") from None
         self._wakeup.ring()
         return pair
 

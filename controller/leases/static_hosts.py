@@ -105,7 +105,7 @@ class StaticHosts:
                 raise missing(f"static host of {endpoint}", name)
             if await table.remove(session, row):
                 await pairs.remove(session, row.pair)
-            await events.add(session, "static-given-up", endpoint, f"{name} of {endpoint} is no static host any more")
+            await events.add(session, "static-given-up", endpoint, f"{name} of {endpoint} is no longer a static host")
         self._wakeup.ring()
 
 

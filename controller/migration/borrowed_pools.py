@@ -26,7 +26,7 @@ async def needed(session: AsyncSession, intent: Intent, vcp: str, endpoint: str,
     known by an address of its LAN. None if no VM needs it."""
     pool = intent.vcps.get(vcp)
     if pool is None or endpoint not in pool.members:
-        return "it is no member any more"
+        return "it is no longer a member"
     lan = intent.endpoints[endpoint]
     for row in await vms.at(session, sorted(pool.members)):
         if row.endpoint == endpoint and row.name != left.plan.machine.name:

@@ -42,7 +42,7 @@ async def planned(
         raise conflict(text, "endpoint")
     for other in others:
         for place in {source.cloudlet, destination.cloudlet} & owed_by(other):
-            raise conflict(f"{place} has still to clear away what {other.name} has left of {vm.name}", "vm")
+            raise conflict(f"{place} still has to clear away the remains of {vm.name} that {other.name} left", "vm")
     rules = intent.policy.migration
     plan = Plan(
         move=f"move-{secrets.token_hex(5)}",

@@ -98,7 +98,7 @@ class Sightings:
         at = now()
         for sighting in report.sightings:
             if not _is_address(sighting.address):
-                raise invalid("sightings", f"{printable(sighting.address, 45)!r} is no IP address")
+                raise invalid("sightings", f"{printable(sighting.address, 45)!r} is not an IP address")
         heard = [Heard(sighting, at - timedelta(seconds=sighting.age)) for sighting in report.sightings]
         unsure = await self._work(heard)
         if unsure:

@@ -14,7 +14,7 @@ async def check(session: AsyncSession, intent: Intent, choice: str, driver: str,
     """Raise Refused if the choice is a misspelt word, or a model that the endpoint's cloudlet cannot give guests, by
     its agent's report. If the agent has reported nothing yet, the start of the VM decides."""
     if word := meant(choice):
-        raise invalid("cpu", f"{choice!r} is no CPU model: did you mean {word!r}?")
+        raise invalid("cpu", f"{choice!r} is not a CPU model: did you mean {word!r}?")
     cloudlet = intent.endpoints[endpoint].cloudlet
     platform = await platforms.of(session, cloudlet, driver)
     if choice in WORDS or platform is None or platform.models is None:

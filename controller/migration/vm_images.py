@@ -16,4 +16,4 @@ async def check(session: AsyncSession, intent: Intent, machine: Machine, endpoin
     platform = await platforms.of(session, cloudlet, machine.driver)
     if platform is not None and (lack := lacking(machine, cloudlet, platform)) is not None:
         field, sentence = lack
-        raise conflict(f"by what its agent last reported, {sentence}", field)
+        raise conflict(f"as its agent last reported, {sentence}", field)

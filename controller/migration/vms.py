@@ -167,5 +167,5 @@ async def _there(session: AsyncSession, name: str, check: Check, done: str = "st
 async def _idle(session: AsyncSession, name: str, check: Check, done: str) -> VmRow:
     row = await _there(session, name, check, done)
     if row.condition not in IDLE:
-        raise conflict(f"{name} is {row.condition} at {row.endpoint}: it has to be stopped before it can be {done}")
+        raise conflict(f"{name} is {row.condition} at {row.endpoint}: stop it before it is {done}")
     return row

@@ -232,4 +232,6 @@ def _parsed(model: type[_T], body: dict[str, Any]) -> _T:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        raise Unreachable(f"answers with something that is no {model.__name__}: {error.errors()[0]['msg']}") from error
+        raise Unreachable(
+            f"answers with something that is not a {model.__name__}: {error.errors()[0]['msg']}"
+        ) from error

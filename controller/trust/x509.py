@@ -59,9 +59,9 @@ def peer(der: bytes) -> Peer:
         uris = names.get_values_for_type(x509.UniformResourceIdentifier)
         key = _fingerprint(certificate.public_key())
     except _ODD:
-        raise Unreadable("the certificate is no cloudlet's") from None
+        raise Unreadable("the certificate is not a cloudlet's") from None
     if len(uris) != 1 or not uris[0].startswith(URI):
-        raise Unreadable("the certificate is no cloudlet's")
+        raise Unreadable("the certificate is not a cloudlet's")
     end = certificate.not_valid_after_utc
     return Peer(uris[0].removeprefix(URI), f"{certificate.serial_number:040x}", key, end)
 

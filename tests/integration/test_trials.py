@@ -68,7 +68,7 @@ def test_what_nobody_confirms_is_rolled_back_everywhere(region: World) -> None:
 
 def test_what_is_confirmed_stays(region: World) -> None:
     number = tried(region, "vcp", "join", "blue", "c2-lan", within=6)
-    assert region.weft("change", "confirm").stdout == f"change {number} is confirmed: it is there to stay\n"
+    assert region.weft("change", "confirm").stdout == f"change {number} is confirmed: it is permanent\n"
     assert "confirmed already" in region.weft("change", "confirm", str(number), code=3).stderr
     time.sleep(6 + 6)  # the controller's time and the route servers' are over
     assert pools(region, AFTER) and generations(region) == [number] * 2

@@ -75,7 +75,7 @@ def decide(message: Message, lan: LanSettings) -> Step:
     if message.giaddr != _NOWHERE:
         return Ignore("relayed; this server serves its own LAN only")
     if message.mac == bytes(6) or message.mac[0] & 1:
-        return Ignore("the client's address is no station's")
+        return Ignore("the client's address is not a station's")
     if len(message.options.get(Option.CLIENT_ID, b"")) > _LONGEST_CLIENT_ID:
         return Ignore("a client identifier of more than 255 octets")
     server = message.options.get(Option.SERVER_ID)
@@ -114,7 +114,7 @@ def answer(message: Message, ask: Ask, grant: LeaseGrant, lan: LanSettings) -> M
     """
     address = IPv4Address(grant.address)
     if address not in lan.prefix or address == lan.gateway:
-        raise ValueError(f"the plan granted {address}, which is no client's address in {lan.prefix}")
+        raise ValueError(f"the plan granted {address}, which is not a client's address in {lan.prefix}")
     if ask.insists and address != ask.hint:
         return nak(message, lan, f"{ask.hint} is not this client's address")
     seconds = max(1, min(grant.seconds, _LONGEST_LEASE))

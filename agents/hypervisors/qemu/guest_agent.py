@@ -125,7 +125,7 @@ class GuestAgent:
                         await _until(reader, b"\xff")
                         if synchronised(await _until(reader, b"\n"), mark):
                             return
-                    raise HypervisorError("the guest answers what nobody has asked")
+                    raise HypervisorError("the guest answers a question that was not asked")
 
     async def _ask(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, command: str, arguments: dict[str, Any]

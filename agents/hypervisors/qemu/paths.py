@@ -52,7 +52,7 @@ def leaves(place: HostPort, address: str) -> None:
         source = probe.getsockname()[0]
     if ip_address(source) != ip_address(address):
         raise HypervisorError(
-            f"what goes to {place.host} leaves from {source}, and is taken from the tunnel address {address} alone: "
+            f"packets to {place.host} leave from {source}, but that host accepts only the tunnel address {address}: "
             f"its route needs 'src {address}'"
         )
 

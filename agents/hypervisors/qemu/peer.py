@@ -57,7 +57,7 @@ def _wrong(
         if place.port != first.port:
             return f"the further path {place} has not the port of the first one, {first.port}"
         if (address.is_loopback and not peer.is_loopback) or not _one_host(address):
-            return f"the further path {place} is no address of another host"
+            return f"the further path {place} is not an address of another host"
     if len({ip_address(place.host) for place in places}) < len(places):
         return "it has the same place twice"
     return None

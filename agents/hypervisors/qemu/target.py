@@ -44,7 +44,7 @@ def disk(target: Target) -> HostPort:
     """Return the place for the disk. Raises HypervisorError if there is none."""
     match = _NBD.fullmatch(target.disk or "")
     if match is None:
-        raise HypervisorError(f"{shown(target.disk)} is no place for a disk")
+        raise HypervisorError(f"{shown(target.disk)} is not a place for a disk")
     return _place(f"tcp:{match['place']}")
 
 
@@ -55,5 +55,5 @@ def _place(uri: str) -> HostPort:
             raise ValueError("no such URI")
         host = str(IPv4Address(match["four"])) if match["four"] else str(IPv6Address(match["six"]))
     except ValueError:
-        raise HypervisorError(f"{shown(uri)} is no place to send memory to") from None
+        raise HypervisorError(f"{shown(uri)} is not a place to send memory to") from None
     return HostPort(host, port)

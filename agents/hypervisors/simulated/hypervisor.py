@@ -159,7 +159,7 @@ class SimulatedHypervisor:
 
     async def guest(self, name: str, program: str, *arguments: str, seconds: float = 30.0) -> str:
         """Raise HypervisorError: a simulated machine has no guest."""
-        raise HypervisorError(f"there is nobody in {name}: it is simulated")
+        raise HypervisorError(f"{name} has no guest: it is simulated")
 
     def die(self, name: str) -> None:
         """Let the machine end by itself, as a hypervisor's process may. For tests."""

@@ -26,7 +26,7 @@ class Transfer:
         with self._machines.change(name):
             record = _leaves(self._machines.here(name), move)
             if not target.memory[0].startswith(SCHEME):
-                raise Refused(f"{target.memory[0]} is no simulated target")
+                raise Refused(f"{target.memory[0]} is not a simulated target")
             directory = target.memory[0].removeprefix(SCHEME)
             if record.leaving != move or record.target != directory:
                 record = record.model_copy(update={"leaving": move, "target": directory, "copied": set()})

@@ -57,7 +57,9 @@ class BodyLimits:
             if not scope["path"].startswith(POLICY) and (reason := unfit(body)):
                 raise Problem(400, f"The body {reason}.")
             if _half_a_pair(body):
-                raise Problem(400, "The body has half of a surrogate pair (\\ud800 to \\udfff), which is no character.")
+                raise Problem(
+                    400, "The body has half of a surrogate pair (\\ud800 to \\udfff), which is not a character."
+                )
         except Problem as problem:
             await response(problem, scope["path"])(scope, receive, send)
         except Unavailable as away:  # no work was begun

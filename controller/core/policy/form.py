@@ -95,7 +95,7 @@ def _explain(error: ValidationError) -> Iterator[Finding]:
             yield path, False, f"{name} {said}", ""
         case "pattern" if "propertyNames" in error.absolute_schema_path:
             yield (*path, value), True, f"{show(value)} {said}", ""
-        case "pattern" if said.startswith("is no "):
+        case "pattern" if said.startswith("is not a"):
             yield path, False, f"{show(value)} {said}", ""
         case "pattern":
             yield path, False, f"{name} {said}, not {show(value)}", ""

@@ -35,7 +35,10 @@ def explain(text: str, problem: str, context: str, at: Mark, began: Mark) -> tup
                 return at, "text after the end of a value: write the whole value in quotes"
             return at, f"the indent fits no line above: keys of the mapping of line {began.line} begin in one column"
         case "did not find expected '-' indicator":
-            return at, f"a list began on line {began.line}, and this is no item of it: begin it with '- ' or indent it"
+            return (
+                at,
+                f"a list began on line {began.line}, and this is not an item of it: begin it with '- ' or indent it",
+            )
         case "block sequence entries are not allowed in this context":
             return at, "a list cannot begin on the line of its key: give '- ' a line of its own"
         case "could not find expected ':'":

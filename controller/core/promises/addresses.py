@@ -50,7 +50,7 @@ def _plans(test: AddressTest, region: Region) -> tuple[AddressPlan | None, Addre
     prefix6 = test.prefix6 or prefix6
     if prefix is None:
         if test.device is None and test.vm is not None:
-            raise Unknown(f"the prefix of {test.lan} only the inventory knows: give it as 'prefix'")
+            raise Unknown(f"the policy does not contain the prefix of {test.lan}: give it as 'prefix'")
         return None, None
     try:
         return AddressPlan.of(prefix, prefix6), AddressPlan.of(prefix6, prefix) if prefix6 else None
@@ -63,7 +63,7 @@ def _pair6(
 ) -> tuple[Address | str, Address | str]:
     """Return the same pair in IPv6."""
     if plan is None or (plan6 is None and test.prefix is not None):
-        raise Unknown(f"the prefixes of {test.lan} only the inventory knows: give them as 'prefix' and 'prefix6'")
+        raise Unknown(f"the policy does not contain the prefixes of {test.lan}: give them as 'prefix' and 'prefix6'")
     return ("none", "none") if plan6 is None else plan6.pair(plan.index_of(md))
 
 
@@ -76,7 +76,7 @@ def _lease(test: AddressTest, lan: LanPlan, region: Region) -> int:
         if seconds is not None:
             return seconds
     if test.lan not in region.intent.endpoints:
-        raise Unknown(f"how long leases on {test.lan} last only the inventory knows")
+        raise Unknown(f"the policy does not contain the lease time of {test.lan}")
     return region.intent.endpoints[test.lan].lease_seconds
 
 

@@ -65,7 +65,7 @@ def _facts(test: NeighbourTest, region: Region) -> Facts | None:
     words = [known[pair] for pair in ((one, other), (other, one)) if pair in known]
     if not words:
         if test.expect != "not" and not region.known:
-            raise Unknown(f"the RTT between {one} and {other} only the inventory knows: give it as 'rtt_ms'")
+            raise Unknown(f"the policy does not contain the RTT between {one} and {other}: give it as 'rtt_ms'")
         return None
     own = words[0]
     fresh = [own, *(word for word in words[1:] if word.fresh_until > at)]
@@ -108,7 +108,9 @@ def _place(name: str | None, at: Coordinates | None, region: Region) -> Position
     if at is not None:
         return Position(*at)
     if name is None or not region.known:
-        raise Unknown(f"where {name or 'the other one'} is only the inventory knows: give it as 'from_at' and 'to_at'")
+        raise Unknown(
+            f"the policy does not contain the place of {name or 'the other one'}: give it as 'from_at' and 'to_at'"
+        )
     cloudlet = region.intent.cloudlets[name]
     if cloudlet.latitude is None or cloudlet.longitude is None:
         return None

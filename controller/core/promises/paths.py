@@ -16,7 +16,7 @@ def prove(test: PathTest, region: Region) -> Finding:
             region.must_have("endpoint", name, region.intent.endpoints, path)
     pairs = [(a, b) for a in test.sources for b in test.destinations if a != b]
     if not pairs:
-        raise Absent((kind,), "nothing to look at: nothing goes from an endpoint to itself")
+        raise Absent((kind,), "there is no path from an endpoint to itself")
     if not region.known:
         _told(region.intent, test)
     finding = Finding(True, kind, kind)
@@ -31,10 +31,10 @@ def _told(intent: Intent, test: PathTest) -> None:
     """Raise Unknown if the policy alone is not enough."""
     for vcp in intent.policy.vcps.values():
         if vcp.automatic or vcp.select is not None:
-            raise Unknown(f"who is in {vcp.name} only the inventory knows")
+            raise Unknown(f"the members of {vcp.name} follow from the inventory alone")
     for name in (*test.sources, *test.destinations):
         if name not in intent.pools_of:
-            raise Unknown(f"this policy puts {name} into no pool: whether it exists only the inventory knows")
+            raise Unknown(f"this policy puts {name} into no pool: only the inventory shows whether it exists")
 
 
 def _pair(test: PathTest, intent: Intent, source: str, destination: str) -> Finding:

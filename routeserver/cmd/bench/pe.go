@@ -161,7 +161,7 @@ func (r *Receiver) each(p *PE, nlris, targets []byte, announced bool) error {
 		}
 		s, k := f.read(nlris)
 		if s < 0 || s >= len(r.pes) || k < 0 || k >= r.world.routes {
-			return errors.New("an NLRI came that nobody announced")
+			return errors.New("an NLRI arrived that no PE announced")
 		}
 		if s == p.index {
 			r.own.Add(1) // a reflected route of the PE itself, which a PE ignores (RFC 4456 section 8)

@@ -44,7 +44,7 @@ func (f *family) nlris(site int, routes uint64) []byte {
 	return all
 }
 
-var errForeign = errors.New("an NLRI came that nobody announces")
+var errForeign = errors.New("an NLRI arrived that no PE announces")
 
 // each calls a function for each NLRI with its site and the bit of its route.
 func (f *family) each(nlris []byte, do func(site int, route uint64)) error {

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 	case p.Minutes < 0.5 || p.Minutes > 24*60:
 		return fmt.Errorf("-minutes %g is not between 0.5 and a day", p.Minutes)
 	case p.Pool < 2 || p.PEs < 6*p.Pool || p.PEs > 4000:
-		return fmt.Errorf("-pes %d: there have to be at least six pools of %d, and at most 4000 PEs", p.PEs, p.Pool)
+		return fmt.Errorf("-pes %d: at least six pools are needed, of %d, and at most 4000 PEs", p.PEs, p.Pool)
 	case p.Routes < 1 || p.Routes > 64:
 		return fmt.Errorf("-routes %d is not between 1 and 64", p.Routes)
 	case p.Rate < 1 || p.Rate > 1000:

@@ -143,7 +143,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	case *twin != "" && !isURL(*twin):
 		return nil, fmt.Errorf("--twin %q is not of the form http://address:port", *twin)
 	case *host != "" && strings.HasPrefix(*twin, "http:"):
-		return nil, fmt.Errorf("--twin %s is in the clear, and the token with it; with --identity it has to be https", *twin)
+		return nil, fmt.Errorf("--twin %s is in the clear, and so is the token; with --identity it must be https", *twin)
 	case *hold < 3*time.Second || *hold > 65535*time.Second:
 		return nil, fmt.Errorf("--hold-time %s is not between 3s and 65535s", *hold)
 	case *retry < time.Second:

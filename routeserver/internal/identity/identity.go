@@ -113,7 +113,7 @@ func (i *Identity) trusted() (*x509.CertPool, error) {
 		data, err = os.ReadFile(i.path(chain))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("nobody is trusted yet: %w", err)
+		return nil, fmt.Errorf("no authority is trusted yet: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {

@@ -180,7 +180,7 @@ func TestBetweenTwoWritesTheOneOfBeforeIsShown(t *testing.T) {
 func TestWhoIsNotBelieved(t *testing.T) {
 	region, one, other := newSigner(t), t.TempDir(), t.TempDir()
 	address := serve(t, one)
-	refused(t, other, address, "nobody is trusted yet")
+	refused(t, other, address, "no authority is trusted yet")
 	region.certify(other, "127.0.76.2")
 	region.certify(one, "127.0.76.3")
 	refused(t, other, address, "127.0.76.1") // the certificate is for another address

@@ -178,7 +178,7 @@ def test_changes_on_trial(controller: Controller, weft: Weft) -> None:
     assert weft("vcp", "join", "blue", "e", "--confirm-within", "0").code == 2
     controller.answers["GET", "/api/v1/changes"] = {"items": [TRIAL], "next": None}
     controller.answers["POST", "/api/v1/changes/12/confirm"] = CHANGE
-    assert weft("change", "confirm").out == "change 12 is confirmed: it is there to stay\n"
+    assert weft("change", "confirm").out == "change 12 is confirmed: it is permanent\n"
     controller.answers["POST", "/api/v1/changes/12/confirm"] = CHANGE | {"in_force": False, "unreachable": ["rs2"]}
     told = weft("change", "confirm", "12")
     assert told.code == 1 and "route server rs2" in told.err

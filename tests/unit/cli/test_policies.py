@@ -47,7 +47,7 @@ def test_errors_have_their_place_and_their_line(weft: Weft, tmp_path: Path, good
         f"{bad}:4:5: unknown key 'member': did you mean 'members'?",
         "      member: [a]",
         "      ^",
-        f"{bad}:5:15: 'B' is no name: 1 to 63 lower-case letters, digits and hyphens, beginning and ending with a "
+        f"{bad}:5:15: 'B' is not a name: 1 to 63 lower-case letters, digits and hyphens, beginning and ending with a "
         "letter or digit.",
         "      members: [B]",
         "                ^",

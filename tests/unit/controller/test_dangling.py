@@ -49,7 +49,7 @@ def counted(file: Path, table: str) -> int:
 
 def test_what_is_whole_needs_no_mending(file: Path) -> None:
     done = run("mend", WEFT_DATABASE_URL=f"sqlite:///{file}")
-    assert (done.returncode, done.stdout) == (0, "weft-controller: no row refers to what is not there\n")
+    assert (done.returncode, done.stdout) == (0, "weft-controller: no row refers to a row that does not exist\n")
 
 
 @pytest.mark.parametrize(("table", "child"), [("endpoints", "members"), ("devices", "leases"), ("vcps", "members")])
@@ -71,7 +71,7 @@ def test_what_goes_is_written_down_first_and_the_controller_starts_again(file: P
     assert done.returncode == 0, done.stderr
     rows = json.loads(away.read_text())
     assert {"members", "leases", "pairs"} <= {row["table"] for row in rows}
-    assert f"{len(rows)} rows that referred to what is not there are in {away}, and deleted" in done.stdout
+    assert f"{len(rows)} rows that referred to rows that do not exist are in {away}, and deleted" in done.stdout
     assert (counted(file, "members"), counted(file, "leases"), counted(file, "devices")) == (1, 0, 1)
     assert run("mend", WEFT_DATABASE_URL=url).returncode == 0
 
@@ -89,7 +89,7 @@ def test_nothing_is_deleted_that_cannot_be_written_down(file: Path, tmp_path: Pa
 
 async def test_both_databases_can_be_asked(controller: Controller, database_url: str) -> None:
     await fill(controller)
-    assert await mend(database_url, None) == "no row refers to what is not there"
+    assert await mend(database_url, None) == "no row refers to a row that does not exist"
 
 
 async def test_a_database_of_another_release_is_left_alone(tmp_path: Path) -> None:

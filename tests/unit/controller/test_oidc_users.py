@@ -86,7 +86,7 @@ def attacks(issuer: OidcIssuer) -> dict[str, tuple[str, str]]:
         "another's signature": (".".join([*other[:2], signature]), "signature"),
         "wrong issuer": (issuer.token(iss="https://elsewhere.example"), "another issuer"),
         "issuer with a slash": (issuer.token(iss=issuer.url + "/"), "another issuer"),
-        "wrong audience": (issuer.token(aud="shop"), "somebody else"),
+        "wrong audience": (issuer.token(aud="shop"), "another audience"),
         "no audience": (issuer.token(aud=None), "does not say its aud"),
         "no subject": (issuer.token(sub=None), "does not say its sub"),
         "no end": (issuer.token(exp=None), "does not say its exp"),
@@ -107,7 +107,7 @@ def attacks(issuer: OidcIssuer) -> dict[str, tuple[str, str]]:
         "a logout token": (issuer.token(headers={"typ": "logout+jwt"}), "another kind"),
         "too long": (issuer.token(padding="x" * 9000), "too long"),
         "no JSON": ("e30.e30.e30", "algorithm"),
-        "no base64": ("a.b.c", "no signed JSON Web Token"),
+        "no base64": ("a.b.c", "not a signed JSON Web Token"),
     }
 
 

@@ -50,7 +50,7 @@ async def test_a_credential_is_good_with_its_cloudlets_certificate_alone(
             with pytest.raises(ControllerRefused, match=r"not for the key|had a certificate"):
                 await stolen.certificate(CertificateRequest(csr=csr))
         assert (await controller.get("/certificates", cloudlet="c1"))["items"] == before
-    await noted(controller, "had a certificate: another one is given to who shows it")
+    await noted(controller, "has a certificate: only its holder gets another one, by showing it")
     other.door.use(site.credential)
     await refused(other.door, "certificate is c2's, the credential c1's")
     plain = await controller.stack.enter_async_context(Door(str(controller.http.base_url)))

@@ -86,7 +86,9 @@ async def test_by_default_it_is_the_drivers_own(controller: Controller) -> None:
 
 async def test_a_model_is_checked_against_what_the_agent_reports(controller: Controller) -> None:
     await region(controller)
-    await controller.refused(422, "/vms", WEB | {"cpu": "basline"}, "cpu", "is no CPU model: did you mean 'baseline'?")
+    await controller.refused(
+        422, "/vms", WEB | {"cpu": "basline"}, "cpu", "is not a CPU model: did you mean 'baseline'?"
+    )
     await controller.refused(422, "/vms", WEB | {"cpu": "EPYC,+avx"}, "cpu", "as in EPYC-Rome,-rdpid")
     await controller.post("/vms", WEB | {"cpu": "EPYC-Milan"})
     answer = await controller.http.post("/api/v1/vms/web/start")

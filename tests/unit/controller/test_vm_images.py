@@ -50,7 +50,7 @@ def test_of_a_cloudlet_that_tells_of_none_nothing_is_known() -> None:
 async def test_a_vm_is_added_and_started_with_what_is_there(controller: Controller) -> None:
     await region(controller)
     await tell(controller, "c1", platform("debian", bases=("debian",)))
-    said = "by what its agent last reported, c1 has no image 'debain': did you mean 'debian'?"
+    said = "as its agent last reported, c1 has no image 'debain': did you mean 'debian'?"
     await controller.refused(409, "/vms", WEB | {"image": "debain"}, "image", said)
     await controller.refused(409, "/vms", WEB | {"disk": {"base": "big", "bytes": 1 << 30}}, "disk", "no base 'big'")
     await controller.post("/vms", WEB | {"image": "debian"})

@@ -186,7 +186,7 @@ async def test_changes_are_guarded(controller: Controller) -> None:
     problem(await patch({"vcpus": 2}, tag), 412)
     problem(await patch({"options": {f"o{n}": "1" for n in range(31)}}), 422, "options", "would have 33 options")
     await say(controller, "c1", MachineState(name="web", condition="running"))
-    problem(await patch({"vcpus": 2}), 409, None, "web is running at c1-lan: it has to be stopped before")
+    problem(await patch({"vcpus": 2}), 409, None, "web is running at c1-lan: stop it before")
 
 
 async def test_one_that_runs_or_moves_stays(controller: Controller) -> None:

@@ -84,7 +84,7 @@ def test_all_errors_are_reported_in_the_order_of_the_file() -> None:
         ("apiVersion: weft/v1\nvcps: {blue: {members: [1.5]}}", 2, 25, "write it in quotes: '1.5'"),
         ("apiVersion: weft/v1\nvcps: {blue: {members: [true]}}", 2, 25, "must be text, not true"),
         ("apiVersion: weft/v1\nvcps: {blue: {members: [[a]]}}", 2, 25, "must be text, not a list"),
-        ('apiVersion: weft/v1\nvcps: {blue: {members: ["a\\n"]}}', 2, 25, "is no name"),
+        ('apiVersion: weft/v1\nvcps: {blue: {members: ["a\\n"]}}', 2, 25, "is not a name"),
         ("apiVersion: weft/v1\nvcps: {b: {members: [], memers: []}}", 2, 25, "did you mean 'members'?"),
         ("apiVersion: weft/v1\nvcps: {b: {members: []}, b: {members: []}}", 2, 26, "a second time"),
         ("apiVersion: weft/v1\nvcps: {? [a] : 1}", 2, 10, "plain word"),
@@ -141,7 +141,13 @@ def test_what_is_refused_and_where(text: str, line: int, column: int, words: str
         ("vcps: {}\nneighbours: {max_loss: 20}\n", 3, 24, "must be at least 0 and at most 1, not 20", ""),
         ("vcps: {}\nneighbours: {rtt_ms: 200}\n", 3, 22, "keep_rtt_ms (180, the default) is below rtt_ms (200)", ""),
         ("vcps: {}\nmigration: {max_rtt_ms: 9}\n", 3, 25, "max_rtt_ms (9) is below rtt_ms (150, the default)", ""),
-        ("vcps: {}\nmigration: {cpu: basline}\n", 3, 18, "'basline' is no CPU model: did you mean 'base", "baseline"),
+        (
+            "vcps: {}\nmigration: {cpu: basline}\n",
+            3,
+            18,
+            "'basline' is not a CPU model: did you mean 'base",
+            "baseline",
+        ),
         ("vcps: {}\nmigration: {cpu: 'EPYC,+avx'}\n", 3, 18, "migration.cpu must be baseline, host, max, or a CPU", ""),
         (
             "vcps: {}\nmigration: {cpu: 486}\n",
@@ -165,7 +171,7 @@ def test_what_is_refused_and_where(text: str, line: int, column: int, words: str
         ("vcps: {}\ntests: [{isolated: {from: a, to: a}}]\n", 3, 34, "'a' is where it comes from", ""),
         ("vcps: {}\ntests: [{address: {lan: a, device: d, md: 10.0.0.2}}]\n", 3, 36, "nothing is reserved for 'd'", ""),
         ("vcps: {}\ntests: [{address: {lan: a, vm: 10.0.0.3}}]\n", 3, 10, "needs 'device' or 'md'", ""),
-        ("vcps: {}\ntests: [{address: {lan: a, md: 10.0.0.2, vm6: ':::'}}]\n", 3, 47, "is no IPv6 address", ""),
+        ("vcps: {}\ntests: [{address: {lan: a, md: 10.0.0.2, vm6: ':::'}}]\n", 3, 47, "is not an IPv6 address", ""),
         ("vcps: {}\ntests: [{neighbour: {is: near}}]\n", 3, 10, "needs rtt_ms, distance_m, two places", ""),
         (
             f"vcps: {{}}\ntests: [{{isolated: {{from: {NAMES_300}, to: {NAMES_300}}}}}]\n",

@@ -11,12 +11,12 @@ from tests.unit.policy.texts import LAN, errors
     [
         ("reservations: {p: 10.1.0.11}", 25, "10.1.0.11 is odd, a VM's address", "10.1.0.10"),
         ("reservations: {p: 10.1.0.12, q: 10.1.0.12}", 39, "10.1.0.12 is reserved for p already", ""),
-        ("reservations: {p: 10.1.0.300}", 25, "'10.1.0.300' is no IPv4 address", ""),
+        ("reservations: {p: 10.1.0.300}", 25, "'10.1.0.300' is not an IPv4 address", ""),
         ("exclusions: [10.1.0.9-10.1.0.8]", 20, "the range ends before it begins", "10.1.0.8-10.1.0.9"),
         ("exclusions: [10.1.0.9-10.1.0.12]", 20, "is of whole pairs", "10.1.0.8-10.1.0.13"),
         ("exclusions: [10.1.0.4-10.1.0.9, 10.1.0.8-10.1.0.9]", 39, "overlaps 10.1.0.4-10.1.0.9", ""),
         ("exclusions: [10.1.0.8-10.1.0.12]", 20, "is of whole pairs", "10.1.0.8-10.1.0.13"),
-        ("exclusions: [10.1.0.4]", 20, "'10.1.0.4' is no range of addresses", ""),
+        ("exclusions: [10.1.0.4]", 20, "'10.1.0.4' is not a range of addresses", ""),
     ],
 )
 def test_addresses_in_each_others_way(lan: str, column: int, words: str, suggestion: str) -> None:
@@ -50,10 +50,10 @@ RULES = "apiVersion: weft/v1\nvcps: {blue: {members: [a, c]}}\naccess:\n  blue:\
     ("rule", "column", "words"),
     [
         ("{name: x, action: dorp}", 25, "did you mean 'drop'?"),
-        ("{name: x, action: drop, from: [q]}", 38, "'q' is no member of VCP 'blue'; known are a, c"),
+        ("{name: x, action: drop, from: [q]}", 38, "'q' is not a member of VCP 'blue'; known are a, c"),
         ("{name: x, action: drop, from: []}", 37, "is empty: leave it out"),
         ("{name: x, action: drop, ports: [70-60]}", 39, "the range ends before it begins"),
-        ("{name: x, action: drop, ports: [1-70000]}", 39, "70000 is no port"),
+        ("{name: x, action: drop, ports: [1-70000]}", 39, "70000 is not a port"),
         ("{name: x, action: drop, ports: [http]}", 39, "must be a port from 0 to 65535 or a range"),
         ("{name: x, action: drop, protocols: [icmp], ports: [1]}", 50, "icmp has no ports"),
         ("{name: x, action: drop, protocols: [tpc]}", 43, "must be tcp, udp, icmp"),

@@ -25,13 +25,17 @@ def test_a_lan_takes_over_what_it_does_not_say() -> None:
 @pytest.mark.parametrize(
     ("text", "field", "words"),
     [
-        (EVERYWHERE % "dns: [10.0.0.300]", "hosts.dns[0]", "10.0.0.300 is no IP address"),
-        (EVERYWHERE % "dns: [10.0.0.53, '::1']", "hosts.dns[1]", "::1 is no address of a server that hosts can reach"),
+        (EVERYWHERE % "dns: [10.0.0.300]", "hosts.dns[0]", "10.0.0.300 is not an IP address"),
+        (
+            EVERYWHERE % "dns: [10.0.0.53, '::1']",
+            "hosts.dns[1]",
+            "::1 is not an address of a server that hosts can reach",
+        ),
         (EVERYWHERE % "ntp: ['fe80::1']", "hosts.ntp[0]", "link-local"),
-        (EVERYWHERE % "dns: [ns.example]", "hosts.dns[0]", "is no IP address, such as 10.1.0.53"),
+        (EVERYWHERE % "dns: [ns.example]", "hosts.dns[0]", "is not an IP address, such as 10.1.0.53"),
         (EVERYWHERE % "domain: lab..example", "hosts.domain", "a label is empty"),
         (EVERYWHERE % "search: [example, -a.example]", "hosts.search[1]", "begins or ends with a hyphen"),
-        (EVERYWHERE % "domain: Lab.Example", "hosts.domain", "is no domain name, such as lab.example"),
+        (EVERYWHERE % "domain: Lab.Example", "hosts.domain", "is not a domain name, such as lab.example"),
         (EVERYWHERE % "routes: [{via: 10.1.0.9}]", "hosts.routes[0].to", "lacks the key 'to'"),
         (EVERYWHERE % "routes: [{to: 10.0.0.0/8, via: 10.1.0.9}]", "hosts.routes[0].via", "a router is on one LAN"),
         (HERE % "routes: [{to: 10.0.0.1/8}]", "lans.c1-lan.hosts.routes[0].to", "has host bits set"),

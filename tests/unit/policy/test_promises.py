@@ -222,13 +222,13 @@ def test_what_comes_out(test: str, outcome: Outcome, why: str) -> None:
     [
         ("reachable: {from: a, to: c}", P, "both are in blue"),
         ("isolated: {from: a, to: d}", P, "they share no pool"),
-        ("isolated: {from: a, to: q}", S, "puts q into no pool: whether it exists only the inventory knows"),
+        ("isolated: {from: a, to: q}", S, "puts q into no pool: only the inventory shows whether it exists"),
         ("address: {lan: a, device: printer, md: 10.0.0.8, vm: 10.0.0.9}", P, ""),
         ("address: {lan: a, md: 10.0.0.2, vm: 10.0.0.3}", S, "give it as 'prefix'"),
         ("address: {lan: a, prefix: 10.0.0.0/24, md: 10.0.0.2, vm: 10.0.0.3}", P, ""),
         ("address: {lan: a, md: 10.0.0.110, excluded: true}", P, ""),
         ("address: {lan: a, device: printer, vm6: '2001:db8:a::9'}", S, "give them as 'prefix' and 'prefix6'"),
-        ("neighbour: {from: c0, to: c1, is: near}", S, "where c0 is only the inventory knows"),
+        ("neighbour: {from: c0, to: c1, is: near}", S, "the policy does not contain the place of c0"),
         ("neighbour: {from: c0, to: c1, is: possible}", S, "give it as 'rtt_ms'"),
         ("neighbour: {from: c0, to: c1, distance_m: 5, is: near}", P, ""),
         ("move: {rtt_ms: 100, is: move}", P, ""),
@@ -244,7 +244,7 @@ def test_pools_by_label_or_distance_need_the_inventory() -> None:
         text = f"apiVersion: weft/v1\nvcps: {{town: {rule}, blue: {{members: [a, b]}}}}\ntests:\n"
         policy = parse(text + "  - reachable: {from: a, to: b}\n", "p.yaml")
         (result,) = run(policy, alone(policy.rules))
-        assert result.outcome is S and "who is in town only the inventory knows" in result.why[0]
+        assert result.outcome is S and "the members of town follow from the inventory alone" in result.why[0]
 
 
 def test_only_the_first_wrong_tests_have_suggestions() -> None:

@@ -77,7 +77,7 @@ def _ends(policy: Policy, at: Path, vcp: str) -> Iterator[PolicyError]:
         for i, endpoint in enumerate(policy.at(at).get(key, ())):
             if endpoint not in pool.members:
                 hint, suggestion = closest(endpoint, pool.members)
-                yield policy.error((*at, key, i), f"'{endpoint}' is no member of VCP '{vcp}'{hint}", suggestion)
+                yield policy.error((*at, key, i), f"'{endpoint}' is not a member of VCP '{vcp}'{hint}", suggestion)
 
 
 def _action(policy: Policy, at: Path, rule: AccessRule) -> Iterator[PolicyError]:
@@ -96,7 +96,7 @@ def _port_errors(policy: Policy, at: Path, rule: AccessRule) -> Iterator[PolicyE
                 (*at, "ports", i), f"the range ends before it begins: {first} is above {last}", f"{last}-{first}"
             )
         elif last > 65535:
-            yield policy.error((*at, "ports", i), f"{last} is no port: the last is 65535")
+            yield policy.error((*at, "ports", i), f"{last} is not a port: the last is 65535")
     if rule.ports and (without := [name for name in rule.protocols if name not in WITH_PORTS]):
         yield policy.error((*at, "ports"), f"{' and '.join(without)} has no ports: TCP and UDP have")
 

@@ -28,7 +28,9 @@ def errors(policy: Policy, here: Path, given: Mapping[str, Any], hosts: HostSett
         for i, name in enumerate(names):
             if not all(label and len(label) < 64 and label.strip("-") == label for label in name.split(".")):
                 at = (*here, key) if key == "domain" else (*here, key, i)
-                yield policy.error(at, f"{name} is no domain name: a label is empty, or begins or ends with a hyphen")
+                yield policy.error(
+                    at, f"{name} is not a domain name: a label is empty, or begins or ends with a hyphen"
+                )
     yield from _routes(policy, (*here, "routes"), given)
     if (octets := _octets(hosts)) > ROOM:
         message = f"these settings take {octets} octets of a DHCP answer; {ROOM} are there: use fewer or shorter ones"
@@ -39,9 +41,9 @@ def _no_server(text: str) -> str | None:
     try:
         address = ip_address(text)
     except ValueError:
-        return "is no IP address"
+        return "is not an IP address"
     if address.is_multicast or address.is_unspecified or address.is_loopback:
-        return "is no address of a server that hosts can reach"
+        return "is not an address of a server that hosts can reach"
     if isinstance(address, IPv6Address) and address.is_link_local:
         return "is a link-local address, which means another host on each link"
     return None
@@ -54,7 +56,7 @@ def _routes(policy: Policy, here: Path, given: Mapping[str, Any]) -> Iterator[Po
         try:
             network = ip_network(to)
         except ValueError as error:
-            yield policy.error(at, f"{to} is no prefix: {error}")
+            yield policy.error(at, f"{to} is not a prefix: {error}")
             continue
         if network in seen:
             yield policy.error(at, f"{to} has a route already")

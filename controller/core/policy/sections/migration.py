@@ -24,5 +24,5 @@ def errors(policy: Policy) -> Iterator[PolicyError]:
         yield policy.order("migration", "max_rtt_ms", migration.max_rtt_ms, "rtt_ms", migration.rtt_ms)
     if word := meant(migration.cpu):
         yield policy.error(
-            ("migration", "cpu"), f"migration.cpu '{migration.cpu}' is no CPU model: did you mean '{word}'?", word
+            ("migration", "cpu"), f"migration.cpu '{migration.cpu}' is not a CPU model: did you mean '{word}'?", word
         )

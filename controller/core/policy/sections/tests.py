@@ -111,7 +111,7 @@ def _address(policy: Policy, at: Path, test: AddressTest) -> Iterator[PolicyErro
         try:
             IPv6Address(text or "::")
         except ValueError:
-            yield policy.error((*at, key), f"'{text}' is no IPv6 address, such as 2001:db8:1::a")
+            yield policy.error((*at, key), f"'{text}' is not an IPv6 address, such as 2001:db8:1::a")
     lan = policy.rules.addresses.lans.get(test.lan)
     if test.device is not None:
         reserved = lan.reservations if lan else {}

@@ -14,7 +14,7 @@ def test_a_driver_waits_at_the_usual_ports_or_its_own() -> None:
 
 @pytest.mark.parametrize("wrong", ["", "5000", "5001-5000", "0-10", "1023-5000", "5000-65536", "a-b", "1-2-3"])
 def test_what_is_no_range_is_refused_by_name(wrong: str) -> None:
-    with pytest.raises(Refused, match=f"option 'ports': '{wrong}' is no range such as 49152-49215, from 1024 on"):
+    with pytest.raises(Refused, match=f"option 'ports': '{wrong}' is not a range such as 49152-49215, from 1024 on"):
         ports({"ports": wrong})
 
 
