@@ -37,7 +37,7 @@ def logout() -> None:
     """Forget the tokens for this controller, and revoke the refresh token at the issuer."""
     gone = logins.forget(controller_url())
     if gone is None:
-        raise Failure(f"nobody is logged in at {controller_url()}")
+        raise Failure(f"no login is stored for {controller_url()}")
     if gone.refresh:
         with suppress(Failure):
             Issuer(gone.issuer, gone.client).revoke(gone.refresh)

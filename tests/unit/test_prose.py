@@ -1,4 +1,5 @@
-"""Sentences name the actor: none in docstrings, Go comments, guides and READMEs begins with a bare What or Who."""
+"""Sentences name the actor: none in docstrings, Go comments, guides and READMEs begins with a bare What or Who,
+and no error leaves open who acts."""
 
 import ast
 import re
@@ -11,6 +12,12 @@ from tests.house.imports import ROOT
 
 BARE = re.compile(r"(?:^|(?<=[.!?] ))(?:What|Who|Whoever|Whatever)\b[^.!?]*[.!]", re.M)
 """A statement; a question may begin so."""
+
+VAGUE = re.compile(
+    r"\b(?:somebody|nobody|whoever|whatever)\b|(?:^|[:;] )(?:what|who) |(?<!there )\b(?:is|are) no (?!longer)[a-z]",
+    re.I,
+)
+"""Words of an error that leave open who does something, and "is no …" for "is not a …"."""
 
 GUIDES = ("operate", "policy", "network", "contribute")
 
@@ -31,6 +38,32 @@ def test_docstrings_name_the_actor(folder: str) -> None:
     for path in sorted((ROOT / folder).rglob("*.py")):
         for text in texts(ast.parse(path.read_text())):
             assert not bare(text), f"{path.relative_to(ROOT)}: {bare(text)}"
+
+
+def raised(tree: ast.AST) -> Iterator[str]:
+    """Yield the texts of errors that are raised, with '…' for each value."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            inner = list(ast.walk(node.exc))
+            parts = {id(value) for text in inner if isinstance(text, ast.JoinedStr) for value in text.values}
+            for text in inner:
+                if isinstance(text, ast.JoinedStr):
+                    yield "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in text.values)
+                elif isinstance(text, ast.Constant) and isinstance(text.value, str) and id(text) not in parts:
+                    yield text.value
+
+
+@pytest.mark.parametrize("folder", ["controller", "agents", "lab"])
+def test_errors_name_the_actor(folder: str) -> None:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for text in raised(ast.parse(path.read_text())):
+            assert not VAGUE.search(text), f"{path.relative_to(ROOT)}: {text}"
+
+
+def test_go_errors_name_the_actor() -> None:
+    for path in sorted((ROOT / "routeserver").rglob("*.go")):
+        for text in re.findall(r'(?:errors\.New|fmt\.Errorf)\("((?:[^"\\]|\\.)*)"', path.read_text()):
+            assert not VAGUE.search(text), f"{path.relative_to(ROOT)}: {text}"
 
 
 def test_go_comments_name_the_actor() -> None:

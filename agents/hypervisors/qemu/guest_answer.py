@@ -82,4 +82,4 @@ def _decoded(text: str, said: str) -> str:
     try:
         return base64.b64decode(text, validate=True).decode(errors="replace")
     except (binascii.Error, ValueError):
-        raise HypervisorError(f"what {said!r} printed in the guest is not base64") from None
+        raise HypervisorError(f"the output of {said!r} in the guest is not base64") from None
