@@ -157,8 +157,8 @@ def test_a_draining_cloudlet_stays_drained_whoever_consents() -> None:
 @pytest.mark.parametrize(
     ("tenant", "first", "verb", "said"),
     [
-        (None, (), "give", "of no tenant"),
-        (None, (), "withdraw", "of no tenant"),
+        (None, (), "give", "to no tenant"),
+        (None, (), "withdraw", "to no tenant"),
         ("acme", ("give",), "give", "consented to c0-lan0 already, by token acme-portal"),
         ("acme", (), "withdraw", "has not consented"),
     ],

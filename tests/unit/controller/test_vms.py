@@ -376,7 +376,7 @@ async def test_one_that_does_not_answer_may_run(controller: Controller) -> None:
     listed = await controller.get("/vms?condition=unresponsive")
     assert [vm["name"] for vm in listed["items"]] == ["web"]
     problem(await controller.http.post("/api/v1/vms/web/start"), 409, None, "web is unresponsive at c1-lan, and cannot")
-    problem(await controller.http.delete("/api/v1/vms/web"), 409, None, "web is unresponsive at c1-lan: it has to be")
+    problem(await controller.http.delete("/api/v1/vms/web"), 409, None, "web is unresponsive at c1-lan: stop it before")
     move = await controller.http.post("/api/v1/moves", json={"vm": "web", "endpoint": "c2-lan"})
     problem(move, 409, "vm", "web is unresponsive at c1-lan: only a VM that runs can be moved")
     left = await controller.post("/cloudlets/c1/evacuation")

@@ -104,5 +104,5 @@ def test_a_capture_file(order: str) -> None:
 
 
 def test_another_file() -> None:
-    with pytest.raises(LabError, match="no capture file"):
+    with pytest.raises(LabError, match="not a capture file"):
         list(frames(b"PK\x03\x04" + bytes(40)))

@@ -147,7 +147,7 @@ async def test_others_have_their_turn_while_a_guest_talks_without_end(tmp_path: 
             await asyncio.sleep(0)
 
     task = asyncio.create_task(others())
-    with pytest.raises(HypervisorError, match="nobody has asked"):
+    with pytest.raises(HypervisorError, match="that was not asked"):
         await asked_by_socket(guest, tmp_path, 30)
     task.cancel()
     assert turns > 10
