@@ -47,7 +47,7 @@ async def test_a_credential_is_good_with_its_cloudlets_certificate_alone(
         before = (await controller.get("/certificates", cloudlet="c1"))["items"]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("controller.identity.certificates.AGAIN", timedelta())
-            with pytest.raises(ControllerRefused, match=r"not for the key|had a certificate"):
+            with pytest.raises(ControllerRefused, match=r"not for the key|has a certificate"):
                 await stolen.certificate(CertificateRequest(csr=csr))
         assert (await controller.get("/certificates", cloudlet="c1"))["items"] == before
     await noted(controller, "has a certificate: only its holder gets another one, by showing it")
