@@ -1,17 +1,13 @@
 """The connections to the two databases: drivers, settings and time limits."""
 
-import asyncio
-import sqlite3
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-import aiosqlite
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from controller.db import libpq
+from controller.db import libpq, sqlite_connection
 
 BUSY_MS = 10_000
 """Milliseconds that a statement waits for a lock that another process holds."""
@@ -35,12 +31,6 @@ CONNECT, COMMAND = 5, 40
 KEEPALIVE = {"tcp_keepalives_idle": "3", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"}
 """PostgreSQL: the server notices after 6 s that a controller's machine is gone or cut off, and frees its locks."""
 
-RETRY = 0.01
-"""SQLite: seconds until what it refuses without waiting is tried again."""
-
-CHUNK = 64
-"""Rows that SQLite's thread hands over at once, when rows are read one after the other."""
-
 
 def with_driver(text: str) -> URL:
     """Return the URL of a database with its driver, which may be left out, as PostgreSQL's own tools do."""
@@ -63,7 +53,7 @@ def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> 
     """Return an engine for SQLite. With `migrating` it does not check references, because a table is changed by making
     another and dropping the old one while rows refer to it; and it waits longer for locks."""
     patience, references = (MIGRATION_MS, "OFF") if migrating else (BUSY_MS, "ON")
-    arguments = {"async_creator_fn": _open, "timeout": patience / 1000}
+    arguments = {"async_creator_fn": sqlite_connection.opened, "timeout": patience / 1000}
     engine = create_async_engine(url, connect_args=arguments, **options)
 
     @event.listens_for(engine.sync_engine, "connect")
@@ -79,52 +69,6 @@ def sqlite(url: URL, begin: str, *, migrating: bool = False, **options: Any) -> 
         connection.exec_driver_sql(begin)
 
     return engine
-
-
-class _Connection(aiosqlite.Connection):
-    """A connection that stops once. When work is cancelled twice, SQLAlchemy stops a connection that it is closing
-    already. The connection's thread ends at the first stop, so the closing task would wait for ever for an answer to
-    the second."""
-
-    _stopped = False
-
-    def stop(self) -> asyncio.Future[None] | None:
-        if self._stopped:
-            return None
-        self._stopped = True
-        return super().stop()
-
-
-async def _open(file: str, *, timeout: float, **options: Any) -> aiosqlite.Connection:
-    """Open a connection that waits `timeout` seconds for each lock. If that fails, the connection's thread ends before
-    the error is raised; otherwise the thread's last message would find the event loop of an ending controller closed,
-    and print a traceback."""
-    connection = _Connection(partial(sqlite3.connect, file, timeout=timeout, **options), CHUNK)
-    connection._thread.daemon = True
-    try:
-        await connection
-        await _journal(connection, timeout)
-    except BaseException:
-        connection.stop()
-        await asyncio.to_thread(connection._thread.join)
-        raise
-    return connection
-
-
-async def _journal(connection: aiosqlite.Connection, timeout: float) -> None:
-    """Give the file a write-ahead log, once for all connections. While another process makes the file, SQLite refuses
-    this at once instead of waiting `timeout` seconds."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + timeout
-    while True:
-        try:
-            await connection.execute_fetchall("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or loop.time() >= end:
-                raise
-            await asyncio.sleep(RETRY)
-        else:
-            return
 
 
 def postgresql(url: URL, connections: int) -> AsyncEngine:

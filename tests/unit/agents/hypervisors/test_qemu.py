@@ -149,9 +149,7 @@ def test_places_are_read_as_they_are_written(host: str) -> None:
 def test_what_would_leave_from_an_address_that_is_taken_nowhere_is_not_sent() -> None:
     place = HostPort("127.0.0.1", 49152)
     paths.leaves(place, "127.0.0.1")
-    with pytest.raises(
-        HypervisorError, match=r"leave from 127\.0\.0\.1, .* 192\.0\.2\.1: .* 'src 192\.0\.2\.1'"
-    ):
+    with pytest.raises(HypervisorError, match=r"leave from 127\.0\.0\.1, .* 192\.0\.2\.1: .* 'src 192\.0\.2\.1'"):
         paths.leaves(place, "192.0.2.1")
     paths.leaves(HostPort("255.255.255.255", 49152), "192.0.2.1")  # no route: connecting fails later
 

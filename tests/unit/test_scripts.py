@@ -1,0 +1,45 @@
+"""Scripts that end at the first error do so. Under `set -e`, bash goes on when the first part of `a && b` fails."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.house.imports import ROOT
+
+CONDITION = r"\[|\(\(|if |elif |while |until |echo "
+AND = re.compile(rf"^\s*(?:echo [^;]*;\s*)?(?!{CONDITION})[^#|]*[^\s&#|]\s+&& (?!exit|return|continue|break)[^|]*$")
+"""A statement `a && b` whose failure nothing notices; `a || b`, tests and conditions are none."""
+
+
+def scripts() -> list[Path]:
+    known = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [ROOT / name for name in known.split("\0") if name]
+    return [
+        path for path in paths if path.is_file() and path.read_bytes()[:32].startswith((b"#!/bin/bash", b"#!/bin/sh"))
+    ]
+
+
+@pytest.mark.parametrize("path", scripts(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_error_is_passed_over(path: Path) -> None:
+    text = path.read_text()
+    if not re.search(r"^set -e", text, re.M):
+        return
+    found = [line for line in text.splitlines() if AND.match(line) and not line.rstrip().endswith(("}", "\\"))]
+    assert not found, found
+
+
+@pytest.mark.parametrize(
+    ("line", "bad"),
+    [
+        ('echo "== ruff"; ruff check . && ruff format --check .', True),
+        ("mkdir -p build && rm -f build/x", True),
+        ("[ -x x ] && y", False),
+        ("enough && exit 0", False),
+        ("a && b || die", False),
+        ("if a && b; then", False),
+    ],
+)
+def test_the_expression_finds_them(line: str, bad: bool) -> None:
+    assert bool(AND.match(line)) is bad
