@@ -67,7 +67,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{append(good, "--long-lived-stale-time", "vpnv4=1h,vpnv5=1h"), "vpnv5"},
 		{append(good, "--long-lived-stale-time", "1h", "--restart-time", "0"), "--restart-time is 0"},
 		{append(good, "--twin", "rs2:9179"), "--twin"},
-		{append(good, "--twin", "http://rs2:9179", "--identity", "x"), "has to be https"},
+		{append(good, "--twin", "http://rs2:9179", "--identity", "x"), "must be https"},
 		{append(good, "--metrics-token-file", "/nowhere"), "the token file cannot be read"},
 		{append(good, "--bmp", "collector"), "--bmp"},
 		{append(good, "--bmp", "collector:0"), "--bmp"},

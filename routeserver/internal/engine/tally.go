@@ -85,7 +85,7 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a.Session = e.peers[a.Peer]
-	e.accountHeld(a)
+	a.subtractHeld()
 	if t := e.tallies[a.Peer]; t != nil {
 		a.Tally = *t
 		a.Refused = maps.Clone(t.Refused)
@@ -112,8 +112,8 @@ func (e *Engine) account(a *Account, all map[string]*Account) {
 	}
 }
 
-// accountHeld subtracts the routes that are held back from a peer with a session from its Adj-RIB-Out.
-func (fo *inForce) accountHeld(a *Account) {
+// subtractHeld subtracts the routes that are held back from a peer with a session from its Adj-RIB-Out.
+func (a *Account) subtractHeld() {
 	if a.Session == nil || a.Session.guard == nil {
 		return
 	}
