@@ -19,6 +19,7 @@ DOORS = {
     "vici": ("agents/ipsec/charon.py",),
     "libvirt": ("agents/hypervisors/libvirt/connection.py",),
     "libvirt_qemu": ("agents/hypervisors/libvirt/connection.py",),
+    "aiosqlite": ("controller/db/sqlite_connection.py",),
     "h11": ("controller/server/connections.py",),
     "grpc": ("agents/bgp/gobgp/",),
     "api": ("agents/bgp/gobgp/",),
