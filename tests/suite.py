@@ -25,7 +25,8 @@ def suite(words: Sequence[str], root: Path = ROOT) -> int:
     if not 0 < len(failed) <= FEW:
         return code
     print(f"== once more, by themselves: {', '.join(failed)}", flush=True)
-    code = _pytest(root, *sorted({name.partition("::")[0] for name in failed}))
+    tier = words[words.index("--tier") :][:2] if "--tier" in words else []  # without it, other tests are chosen
+    code = _pytest(root, *tier, *sorted({name.partition("::")[0] for name in failed}))
     if code == 0:
         with (root / "build" / "unsteady").open("a") as kept:
             kept.writelines(f"{name}\n" for name in failed)

@@ -40,3 +40,15 @@ def test_runs(tmp_path: Path, text: str, code: int, named: str | None, runs: int
     kept = tmp_path / "build" / "unsteady"
     assert (kept.read_text() if kept.exists() else None) == named
     assert (tmp_path / "runs").read_text() == "x" * runs
+
+
+def test_the_second_run_is_of_the_same_tier(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n    parser.addoption('--tier', default='all')\n"
+    )
+    text = "def test_it(request, pytestconfig):\n    assert pytestconfig.getoption('tier') == 'nightly' and seen()\n"
+    text += "def seen():\n    there = file.exists()\n    file.touch()\n    return there\n"
+    (tmp_path / "test_it.py").write_text(f"import pathlib\nfile = pathlib.Path({str(tmp_path / 'ran')!r})\n{text}")
+    assert suite(["test_it.py", "--tier", "nightly"], tmp_path) == 0
+    assert "test_it" in (tmp_path / "build" / "unsteady").read_text()
