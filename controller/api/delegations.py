@@ -13,7 +13,6 @@ from controller.api.pages import Page
 from controller.core.blocks import SIZE
 from controller.db import delegations as table
 from controller.db.delegations import DelegationRow
-from controller.runtime.problems import FieldError, Problem
 
 router = APIRouter(prefix="/api/v1/delegations", tags=["addresses"], dependencies=[Operator])
 
@@ -45,9 +44,7 @@ def _behind(cursor: str | None) -> tuple[str, int]:
     key = pages.after(cursor)
     endpoint, _, epoch = key.partition(" ")
     if key and not (epoch.isascii() and epoch.isdigit() and len(epoch) < 10):
-        raise Problem(
-            422, "The cursor is not from an answer of this API.", [FieldError(field="cursor", message="not a cursor")]
-        )
+        raise pages.not_ours()
     return endpoint, int(epoch or 0)
 
 

@@ -21,7 +21,6 @@ from controller.db import moves as table
 from controller.db import names
 from controller.db.moves import MoveRow, StepRow
 from controller.region import Region
-from controller.runtime.problems import FieldError, Problem
 from controller.wire.moves import Figures
 
 router = APIRouter(prefix="/api/v1/moves", tags=["moves"], dependencies=[Operator])
@@ -185,9 +184,7 @@ def _before(cursor: str | None) -> tuple[datetime, str] | None:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None or not name:
-        raise Problem(
-            422, "The cursor is not from an answer of this API.", [FieldError(field="cursor", message="not a cursor")]
-        )
+        raise pages.not_ours()
     return moment, name
 
 

@@ -119,5 +119,5 @@ class Issuer:
         except ValueError:
             said = None
         if not isinstance(said, dict) or (answer.is_error and "error" not in said):
-            raise Failure(f"{url} answers with status {answer.status_code}, as an issuer does not")
+            raise Failure(f"{url} answers with status {answer.status_code}, which no issuer does")
         return said

@@ -58,7 +58,7 @@ def settle(settled: str | None, choice: str, rule: str, here: str, reports: Mapp
         return wanted
     alike = {name: told for name, told in reports.items() if told.models is not None and kind(told) == kind(platform)}
     if (found := baseline(alike)) is None:
-        raise conflict(f"{said}there is not a CPU model that all of {some(sorted(alike))} can give guests", "cpu")
+        raise conflict(f"{said}there is no CPU model that all of {some(sorted(alike))} can give guests", "cpu")
     return found
 
 

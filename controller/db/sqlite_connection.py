@@ -51,8 +51,8 @@ class Cursor:
         return self
 
     def _run(self, work: Callable[..., object], statement: str, parameters: Iterable[Any]) -> None:
-        if self._open is not None:
-            self._end()
+        self._end()
+        self._ended = False
         self._rows.clear()
         self.description = None
         cursor = self._open = self._connection.new_cursor()

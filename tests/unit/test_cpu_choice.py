@@ -76,7 +76,7 @@ def test_the_policy_is_named_where_it_is_its_choice() -> None:
     with pytest.raises(Refused, match=r"^by the policy's migration.cpu, newest: c2 cannot give") as refused:
         settle(None, "policy", "newest", "c2", REPORTS)
     assert refused.value.kind == "conflict"
-    with pytest.raises(Refused, match=r"^there is not a CPU model that all of c1, c2 can give guests"):
+    with pytest.raises(Refused, match=r"^there is no CPU model that all of c1, c2 can give guests"):
         settle(None, "baseline", "host", "c1", {"c1": host(first(1), KNOWN), "c2": host(first(1), {"x": first(1)})})
 
 
