@@ -141,9 +141,10 @@ class Harm:
         self._within(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self._folder()])
 
     def _within(self, argv: list[str]) -> None:
-        """Run a command in the destination agent's own mount namespace, which its QEMU shares."""
+        """Run a command in the destination agent's own mount namespace, which its QEMU shares, and below its root: the
+        lab may be in a chroot, which a mount namespace does not know."""
         pid = self._region.processes[f"{self._destination}-agent"].pid
-        netns.execute(netns.PREFIX + self._destination, ["nsenter", "-t", str(pid), "-m", *argv])
+        netns.execute(netns.PREFIX + self._destination, ["nsenter", "-t", str(pid), "-m", "-r", *argv], check=True)
 
     def _limits(self, number: int) -> None:
         words = ["ip", "mptcp", "limits", "set", "subflows", str(number), "add_addr_accepted", str(number)]
