@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"weft/routeserver/identity"
 	"weft/routeserver/internal/bmp"
 	"weft/routeserver/internal/engine"
-	"weft/routeserver/internal/identity"
 	"weft/routeserver/internal/session"
 	"weft/routeserver/internal/wire"
 )

@@ -16,8 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"weft/routeserver/identity"
 	"weft/routeserver/internal/engine"
-	"weft/routeserver/internal/identity"
 	"weft/routeserver/internal/ruleset"
 )
 

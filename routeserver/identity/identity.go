@@ -67,6 +67,31 @@ func (i *Identity) Dial(ctx context.Context, network, address string) (net.Conn,
 	return dialer.DialContext(ctx, network, address)
 }
 
+// Peer returns the configuration of either end of a connection between two cloudlets: TLS 1.3, this host's certificate,
+// and one of the other end that an authority trusted here has issued to the cloudlet `name`, and that is not revoked.
+func (i *Identity) Peer(name string) (*tls.Config, error) {
+	trusted, err := i.trusted()
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		MinVersion:           tls.VersionTLS13,
+		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return i.certificate() },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.certificate() },
+		RootCAs:              trusted,
+		ClientCAs:            trusted,
+		ClientAuth:           tls.RequireAndVerifyClientCert,
+		ServerName:           name, // each certificate has the cloudlet's name as a DNS name
+		VerifyConnection: func(state tls.ConnectionState) error {
+			shown := state.PeerCertificates[0]
+			if err := shown.VerifyHostname(name); err != nil {
+				return fmt.Errorf("its certificate is for %q, not for cloudlet %s", shown.Subject.CommonName, name)
+			}
+			return i.good(state)
+		},
+	}, nil
+}
+
 // certificate reads the certificate again when a file has changed. While the files do not match, as between two writes,
 // it returns the previous certificate.
 func (i *Identity) certificate() (*tls.Certificate, error) {

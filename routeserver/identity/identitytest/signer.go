@@ -1,0 +1,108 @@
+// Package identitytest is an authority for tests that need identities.
+package identitytest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Signer is an authority: a root that signs certificates of cloudlets directly.
+type Signer struct {
+	t    *testing.T
+	key  *ecdsa.PrivateKey
+	Root *x509.Certificate
+	last int64
+}
+
+// NewSigner returns an authority with a key of its own.
+func NewSigner(t *testing.T) *Signer {
+	t.Helper()
+	s := &Signer{t: t, key: NewKey(t)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "root"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, SubjectKeyId: []byte{1},
+	}
+	s.Root = s.sign(template, template, s.key)
+	return s
+}
+
+// NewKey returns a private key.
+func NewKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (s *Signer) sign(template, parent *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+	s.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, s.key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	made, err := x509.ParseCertificate(der)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return made
+}
+
+// Certify writes the files of the cloudlet `name` with that address into a directory, and returns the certificate.
+func (s *Signer) Certify(directory, name, address string) *x509.Certificate {
+	s.t.Helper()
+	own := NewKey(s.t)
+	s.last++
+	made := s.sign(&x509.Certificate{
+		SerialNumber: big.NewInt(100 + s.last), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.ParseIP(address)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}, s.Root, own)
+	der, err := x509.MarshalPKCS8PrivateKey(own)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{
+		"key.pem":         {Type: "PRIVATE KEY", Bytes: der},
+		"chain.pem":       {Type: "CERTIFICATE", Bytes: s.Root.Raw},
+		"certificate.pem": {Type: "CERTIFICATE", Bytes: made.Raw},
+	} {
+		Put(s.t, directory, name, block)
+	}
+	return made
+}
+
+// Revoke writes a revocation list with that certificate into a directory.
+func (s *Signer) Revoke(directory string, gone *x509.Certificate) {
+	s.t.Helper()
+	der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{
+		Number: big.NewInt(1), NextUpdate: time.Now().Add(time.Hour),
+		RevokedCertificateEntries: []x509.RevocationListEntry{{SerialNumber: gone.SerialNumber, RevocationTime: time.Now()}},
+	}, s.Root, s.key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	Put(s.t, directory, "crl.pem", &pem.Block{Type: "X509 CRL", Bytes: der})
+}
+
+// Put replaces a file of an identity.
+func Put(t *testing.T, directory, name string, block *pem.Block) {
+	t.Helper()
+	fresh := filepath.Join(directory, name+".new")
+	if err := os.WriteFile(fresh, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(fresh, filepath.Join(directory, name)); err != nil {
+		t.Fatal(err)
+	}
+}
