@@ -11,7 +11,7 @@ PY       := $(VENV)/bin/python
 BIN      := $(B)/bin
 GO       := $(BIN)/go
 TOPOLOGY ?= lab/topologies/demo.yaml
-GO_SRC   := $(shell find routeserver -name '*.go' -o -name 'go.*' 2>/dev/null)
+GO_SRC   := $(shell find routeserver agents/transfer -name '*.go' -o -name 'go.*' 2>/dev/null)
 
 export PATH := $(abspath $(BIN)):$(abspath $(VENV)/bin):$(PATH)
 export PYTHONPATH := $(abspath $(B)/gobgpapi)
@@ -35,7 +35,7 @@ test-all: build ## everything that `make test` runs, and all other unit, propert
 
 # -- build ----------------------------------------------------------------------------------------------------------
 .PHONY: build packages
-build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/gobgpd $(BIN)/wanrelay ## everything that runs
+build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/gobgpd $(BIN)/wanrelay ## everything that runs
 
 packages: $(B)/.packages
 $(B)/.packages: lab/provision lab/qemu
@@ -66,6 +66,10 @@ $(B)/gobgpapi/.generated: routeserver/go.mod $(B)/.python | $(GO)
 $(BIN)/weft-routeserver: $(GO_SRC) | $(GO)
 	@echo "== route server"
 	@cd routeserver && go build -trimpath -o $(abspath $@) ./cmd/weft-routeserver
+
+$(BIN)/weft-transfer: $(GO_SRC) | $(GO)
+	@echo "== weft-transfer"
+	@cd agents/transfer && go build -trimpath -o $(abspath $@) ./cmd/weft-transfer
 
 $(BIN)/gobgpd: routeserver/go.mod | $(GO)
 	@echo "== gobgpd 4.8.0 (the PE's speaker; a minute the first time)"

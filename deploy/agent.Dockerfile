@@ -1,12 +1,15 @@
 # A cloudlet's PE: the agent, gobgpd (VPLS), FRR (EVPN) and charon (IPsec). Each runs in a container of its own from this
 # image, all in the host's network namespace; the agent configures the others.
 FROM golang:1.26-bookworm AS build
-WORKDIR /src
+WORKDIR /src/routeserver
 COPY routeserver/go.mod routeserver/go.sum ./
 RUN go mod download
 RUN CGO_ENABLED=0 go build -trimpath -o /out/gobgpd github.com/osrg/gobgp/v4/cmd/gobgpd \
  && CGO_ENABLED=0 go build -trimpath -o /out/gobgp github.com/osrg/gobgp/v4/cmd/gobgp \
  && cp -r "$(go list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4)/proto" /out/proto
+COPY routeserver /src/routeserver
+COPY agents/transfer /src/agents/transfer
+RUN cd /src/agents/transfer && CGO_ENABLED=0 go build -trimpath -o /out/weft-transfer ./cmd/weft-transfer
 
 FROM python:3.12-slim AS stubs
 COPY constraints.txt ./
@@ -31,7 +34,7 @@ COPY controller/wire controller/wire
 RUN python3 -m venv venv && venv/bin/pip install --no-cache-dir -c constraints.txt -e '.[agent]'
 RUN install -d -o frr -g frr /run/frr
 COPY --from=stubs /stubs /opt/weft/stubs
-COPY --from=build /out/gobgpd /out/gobgp /usr/local/bin/
+COPY --from=build /out/gobgpd /out/gobgp /out/weft-transfer /usr/local/bin/
 ENV PATH=/opt/weft/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PYTHONPATH=/opt/weft/stubs PYTHONUNBUFFERED=1
 VOLUME /var/lib/weft-agent

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.imports import ROOT, Graph, folders, go_packages, reduced
+from tests.house.imports import GO_MODULES, ROOT, Graph, folders, go_packages, reduced
 
 PAGE = ROOT / "docs/contribute/architecture.md"
 LEFT_OUT = {"main"}
@@ -15,7 +15,7 @@ def page() -> str:
     parts = {
         "controller": folders("controller"),
         "agents": folders("agents"),
-        "routeserver/internal": go_packages(),
+        **{f"{module}/internal": go_packages(module) for module in GO_MODULES},
     }
     lines = [
         "# Which folder stands on which",

@@ -7,7 +7,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_GO = re.compile(r'"weft/routeserver/internal/(\w+)')
+GO_MODULES = ("routeserver", "agents/transfer")
+"""The folders of the Go modules. A module is called weft/ and its folder."""
 
 Graph = Mapping[str, Set[str]]
 """The folders or loose modules that each folder or loose module imports."""
@@ -26,14 +27,21 @@ def folders(package: str) -> Graph:
     return found
 
 
-def go_packages() -> Graph:
-    """Return the graph of the route server's internal packages, without those that only tests import."""
+def go_packages(module: str) -> Graph:
+    """Return the graph of a Go module's internal packages, without those that only tests import."""
     found: dict[str, set[str]] = {}
-    for path in sorted((ROOT / "routeserver/internal").rglob("*.go")):
-        own = path.relative_to(ROOT / "routeserver/internal").parts[0]
+    internal = ROOT / module / "internal"
+    named = re.compile(rf'"weft/{module}/internal/(\w+)')
+    for path in sorted(internal.rglob("*.go")):
+        own = path.relative_to(internal).parts[0]
         if not path.name.endswith("_test.go"):
-            found.setdefault(own, set()).update(set(_GO.findall(path.read_text())) - {own})
+            found.setdefault(own, set()).update(set(named.findall(path.read_text())) - {own})
     return found
+
+
+def go_files() -> list[Path]:
+    """Return all Go files of Weft, sorted."""
+    return sorted(path for module in GO_MODULES for path in (ROOT / module).rglob("*.go"))
 
 
 def reduced(graph: Graph) -> Graph:

@@ -11,7 +11,7 @@ import pytest
 
 from agents.hypervisors.hypervisor import Fenced, HypervisorError
 from controller.wire.machines import Disk, Machine
-from controller.wire.moves import Target, Tuning
+from controller.wire.moves import Figures, Target, Tuning
 from lab.guests.build import build
 from lab.hosts import Host, Hosts, last
 
@@ -62,11 +62,11 @@ def prepare(host: Host, move: str, tuning: Tuning | None = None, what: Machine |
     return host.do(host.driver.prepare(what or machine(), host.attachment, "a", move, tuning or Tuning()))
 
 
-def copy(here: Host, move: str, target: Target, tuning: Tuning | None = None) -> None:
-    """Copy disk and memory."""
+def copy(here: Host, move: str, target: Target, tuning: Tuning | None = None) -> Figures:
+    """Copy disk and memory; return the memory's figures."""
     if target.disk:
         here.do(last(here.driver.disk("vm1", move, target, tuning or Tuning())))
-    here.do(last(here.driver.memory("vm1", move, target, tuning or Tuning())))
+    return here.do(last(here.driver.memory("vm1", move, target, tuning or Tuning())))
 
 
 def hand_over(here: Host, there: Host, move: str) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.imports import ROOT
+from tests.house.imports import ROOT, go_files
 
 BARE = re.compile(r"(?:^|(?<=[.!?] ))(?:What|Who|Whoever|Whatever)\b[^.!?]*[.!]", re.M)
 """A statement; a question may begin so."""
@@ -61,13 +61,13 @@ def test_errors_name_the_actor(folder: str) -> None:
 
 
 def test_go_errors_name_the_actor() -> None:
-    for path in sorted((ROOT / "routeserver").rglob("*.go")):
+    for path in go_files():
         for text in re.findall(r'(?:errors\.New|fmt\.Errorf)\("((?:[^"\\]|\\.)*)"', path.read_text()):
             assert not VAGUE.search(text), f"{path.relative_to(ROOT)}: {text}"
 
 
 def test_go_comments_name_the_actor() -> None:
-    for path in sorted((ROOT / "routeserver").rglob("*.go")):
+    for path in go_files():
         blocks = re.findall(r"(?:^[ \t]*//.*\n)+", path.read_text(), re.M)
         for block in blocks:
             text = re.sub(r"^[ \t]*//", "", block, flags=re.M)

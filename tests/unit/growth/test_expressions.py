@@ -2,12 +2,13 @@
 
 import ast
 import re
-from pathlib import Path
+from itertools import product
 
 import pytest
 
 from controller.server.app import create_app
 from controller.settings import Settings
+from tests.house.imports import GO_MODULES, go_files
 from tests.unit.growth.expressions import ROOT, Expression, every, mentions, name, nodes, sources
 from tests.unit.growth.pace import growth
 from tests.unit.growth.shapes import Shape, shapes
@@ -82,11 +83,12 @@ def test_shell_patterns_are_for_short_texts() -> None:
 
 def test_expressions_in_go_are_linear() -> None:
     """Go's `regexp` is RE2; another engine would be a module with another name."""
-    for file in ("go.mod", "go.sum"):
-        modules = {line.split()[0] for line in (ROOT / "routeserver" / file).read_text().splitlines() if line.split()}
-        modules |= {line.split()[0] for line in (ROOT / "routeserver" / file).read_text().split("\t")[1:]}
+    for folder, file in product(GO_MODULES, ("go.mod", "go.sum")):
+        text = (ROOT / folder / file).read_text()
+        modules = {line.split()[0] for line in text.splitlines() if line.split()}
+        modules |= {line.split()[0] for line in text.split("\t")[1:]}
         others = {module for module in modules if re.search("regex|pcre|oniguruma|hyperscan", module)}
-        assert not others, f"{file} has {others}"
-    for path in Path(ROOT / "routeserver").rglob("*.go"):
+        assert not others, f"{folder}/{file} has {others}"
+    for path in go_files():
         for line in path.read_text().splitlines():
             assert not re.search(r'^\s*(import )?"(?!regexp")\S{0,100}(regex|pcre|onig)\S{0,100}"$', line), path

@@ -55,7 +55,7 @@ def test_other_blocks_are_no_comparison() -> None:
 
 
 def test_all_that_the_drivers_offer_is_a_way() -> None:
-    assert len(ALL) == len({way.name for way in ALL}) == 16
+    assert len(ALL) == len({way.name for way in ALL}) == 20
     assert {way.tuning.post_copy for way in chosen(["*/post-copy/*"])} == {True}
     assert Way("qemu", "xbzrle", 2).options == {"compression": "xbzrle"}
     assert not Way("qemu", "none", 1).tuning.compression and not Way("qemu", "none", 1).options

@@ -100,7 +100,7 @@ def test_nothing_is_ready_before_its_second_round() -> None:
 
 
 @given(st.builds(Tuning, compression=st.booleans(), auto_converge=st.booleans(), post_copy=st.booleans()),
-       st.sampled_from([{}, {"compression": "xbzrle"}, {"compression": "none"}]))  # fmt: skip
+       st.sampled_from([{}, {"compression": "xbzrle"}, {"compression": "none"}, {"compression": "thin"}]))  # fmt: skip
 def test_both_ends_agree_and_only_the_source_waits_for_a_word(tuning: Tuning, options: dict[str, str]) -> None:
     both = ("return-path", "multifd", "xbzrle", "postcopy-ram", "postcopy-preempt")
     source, target = (
@@ -135,7 +135,7 @@ async def test_a_machine_that_does_not_run_is_not_asked_to_leave_again_and_again
         )
     (vm.folder / "log").write_text("qemu-system-x86_64: cannot go on\n")
     with pytest.raises(Refused, match="its QEMU does not run: qemu-system-x86_64: cannot go on"):
-        await departure.switchover(vm, "m1", {}, several=False)
+        await departure.switchover(vm, "m1", site(tmp_path), several=False)
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1"])

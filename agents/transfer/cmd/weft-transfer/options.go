@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"weft/agents/transfer/internal/stream"
+)
+
+// errDone means that parse has printed the requested text.
+var errDone = errors.New("done")
+
+// options are the checked command line.
+type options struct {
+	source     bool
+	place      string // host and port of the destination's end
+	qemu       string
+	move       string
+	identity   string // empty: no TLS
+	peer       string
+	multipath  bool
+	mirror     string
+	pages      int
+	keep       bool
+	references []reference
+	hashes     string
+	workers    int
+	bandwidth  int64 // bits per second; 0: the line's own
+	status     string
+	report     string
+}
+
+// reference is a file that the other end may have too.
+type reference struct{ path, digest string }
+
+const intro = `weft-transfer: one end of a move of a virtual machine over a thin line.
+
+    weft-transfer send --to HOST:PORT [options]         beside the QEMU that has the machine: connects to the other end,
+                                                        then QEMU migrates into the socket --qemu
+    weft-transfer receive --listen HOST:PORT [options]  beside the QEMU that waits for the machine at the socket --qemu
+
+`
+
+var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func parse(args []string, output io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("weft-transfer", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	to := f.String("to", "", "`host:port` of the destination's end (send)")
+	listen := f.String("listen", "", "`host:port` where the destination's end waits (receive)")
+	f.StringVar(&o.qemu, "qemu", "", "`path` of the unix socket between QEMU and this end (required)")
+	f.StringVar(&o.move, "move", "", "`name` of the move; both ends must have the same one (required)")
+	f.StringVar(&o.identity, "identity", "", "`directory` with this cloudlet's key and certificate (the agent's STATE_DIR/identity)")
+	f.StringVar(&o.peer, "peer", "", "`name` of the other cloudlet, which its certificate must have")
+	clear := f.Bool("clear", false, "without TLS, in place of --identity and --peer: for regions without an authority")
+	f.BoolVar(&o.multipath, "multipath", false, "MPTCP, over all paths that the kernel knows")
+	f.StringVar(&o.mirror, "mirror", "", "`file` of the machine's mirror, as large as its memory at most (required)")
+	size := f.Int64("mirror-bytes", 1<<40, "`bytes` of the machine's memory that are mirrored; 0: no deltas, and no page is known by its content")
+	f.BoolVar(&o.keep, "keep", false, "keep the mirror after the move, for the machine's way back")
+	f.Func("reference", "`sha256:path` of a file that the other end may have too, such as the image's disk; may be given several times", func(text string) error {
+		sum, path, _ := strings.Cut(text, ":")
+		if !digest.MatchString(sum) || path == "" {
+			return errors.New("it is not of the form sha256:path")
+		}
+		o.references = append(o.references, reference{path, sum})
+		return nil
+	})
+	f.StringVar(&o.hashes, "hashes", "", "`directory` that keeps the hashes of reference files' pages")
+	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "`number` of compressions at once (send)")
+	f.Int64Var(&o.bandwidth, "bandwidth", 0, "`bits` per second that may go to the other end (send); 0: no limit but the line's")
+	f.StringVar(&o.status, "status", "", "`path` of a unix socket that answers each connection with the status, as a line of JSON")
+	f.StringVar(&o.report, "report", "", "`file` for the status at the end")
+	showVersion := f.Bool("version", false, "print the version and exit")
+	verb := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		verb, args = args[0], args[1:]
+	}
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(output, intro)
+		f.SetOutput(output)
+		f.PrintDefaults()
+		return nil, errDone
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; see --help", err)
+	}
+	if *showVersion {
+		fmt.Fprintln(output, "weft-transfer", version)
+		return nil, errDone
+	}
+	o.source, o.pages = verb == "send", int(*size/stream.PageSize)
+	o.place = *listen
+	if o.source {
+		o.place = *to
+	}
+	switch {
+	case verb != "send" && verb != "receive":
+		return nil, fmt.Errorf("%q is neither send nor receive; see --help", verb)
+	case f.NArg() > 0:
+		return nil, fmt.Errorf("%q is not an option; see --help", f.Arg(0))
+	case o.source && *listen != "" || !o.source && *to != "":
+		return nil, errors.New("send goes with --to, and receive with --listen; see --help")
+	case o.qemu == "" || o.move == "" || o.mirror == "":
+		return nil, errors.New("--qemu, --move and --mirror are required; see --help")
+	case *clear && (o.identity != "" || o.peer != ""):
+		return nil, errors.New("--clear is without --identity and --peer; see --help")
+	case !*clear && (o.identity == "" || o.peer == ""):
+		return nil, errors.New("--identity and --peer are required, or --clear; see --help")
+	case *size < 0:
+		return nil, fmt.Errorf("--mirror-bytes %d is less than 0", *size)
+	case o.bandwidth < 0:
+		return nil, fmt.Errorf("--bandwidth %d is less than 0", o.bandwidth)
+	case o.workers < 1 || o.workers > 64:
+		return nil, fmt.Errorf("--workers %d is not from 1 to 64", o.workers)
+	}
+	if _, _, err := net.SplitHostPort(o.place); err != nil {
+		return nil, fmt.Errorf("%q is not of the form host:port; see --help", o.place)
+	}
+	return o, nil
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"weft/agents/transfer/internal/codec"
+	"weft/agents/transfer/internal/ends"
+	"weft/agents/transfer/internal/line"
+	"weft/agents/transfer/internal/pages"
+	"weft/routeserver/identity"
+)
+
+// end is one run of the command.
+type end struct {
+	*options
+	log        *slog.Logger
+	report     *ends.Report
+	secure     *tls.Config
+	mirror     *pages.Mirror
+	references []*pages.Reference
+	memory     *codec.Memory
+	agreed     line.Greeted
+}
+
+// run carries out a move, and returns when all of the stream has passed.
+func run(ctx context.Context, o *options) (err error) {
+	e := &end{options: o, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), report: ends.NewReport(o.move)}
+	defer func() {
+		if err != nil {
+			e.report.Failed(err)
+		}
+		if o.report != "" {
+			err = errors.Join(err, os.WriteFile(o.report, e.report.JSON(), 0o600))
+		}
+	}()
+	if o.status != "" {
+		shown, err := show(o.status, e.report)
+		if err != nil {
+			return err
+		}
+		defer shown.Close()
+	}
+	if o.identity != "" {
+		if e.secure, err = identity.New(o.identity).Peer(o.peer); err != nil {
+			return err
+		}
+	}
+	if err := e.open(); err != nil {
+		return err
+	}
+	defer e.close()
+	if o.source {
+		err = e.send(ctx)
+	} else {
+		err = e.receive(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	e.report.Reached(ends.Ended)
+	if !o.keep {
+		return os.Remove(o.mirror)
+	}
+	return e.mirror.Keep(e.memory)
+}
+
+// open opens the mirror, and those reference files that are here.
+func (e *end) open() (err error) {
+	if e.mirror, err = pages.OpenMirror(e.options.mirror); err != nil {
+		return err
+	}
+	for _, one := range e.options.references {
+		found, err := pages.OpenReference(one.path, one.digest)
+		if err != nil { // without it more bytes go over the line
+			e.log.Warn("a reference file is not used", "error", err)
+			continue
+		}
+		e.references = append(e.references, found)
+	}
+	return nil
+}
+
+func (e *end) close() {
+	for _, reference := range e.references {
+		_ = reference.Close()
+	}
+	_ = e.mirror.Close()
+}
+
+// greet agrees with the other end on what both have.
+func (e *end) greet(over *line.Line) (err error) {
+	own := line.Has{Move: e.move, Kept: e.mirror.Kept(), Mirror: e.pages}
+	for _, reference := range e.references {
+		own.References = append(own.References, reference.Digest)
+	}
+	if e.agreed, err = over.Greet(own, e.source); err != nil {
+		return err
+	}
+	if e.memory, err = e.mirror.Memory(e.agreed.Mirror, e.agreed.Kept); err != nil {
+		return over.Refuse(err.Error())
+	}
+	e.references = pages.Chosen(e.references, e.agreed.References)
+	e.report.Agreed(e.agreed)
+	return nil
+}
+
+func (e *end) send(ctx context.Context) error {
+	conn, err := line.Dial(ctx, e.place, e.secure, e.multipath)
+	if err != nil {
+		return fmt.Errorf("the other end at %s: %w", e.place, err)
+	}
+	defer conn.Close()
+	over := line.New(conn)
+	_ = conn.SetDeadline(time.Now().Add(line.Patience))
+	if err := e.greet(over); err != nil {
+		return err
+	}
+	_ = conn.SetDeadline(time.Time{})
+	var references []codec.Reference
+	for _, reference := range e.references {
+		references = append(references, codec.Reference{Pages: reference, Hashes: reference.Hashes(e.hashes)})
+	}
+	source, err := ends.NewSource(over, codec.NewEncoder(e.memory, references...), e.workers, e.bandwidth, e.report)
+	if err != nil {
+		return err
+	}
+	qemu, err := e.awaitQEMU(ctx)
+	if err != nil {
+		return over.Refuse(err.Error())
+	}
+	e.report.Reached(ends.Streaming)
+	return source.Run(ctx, qemu.(*net.UnixConn))
+}
+
+// awaitQEMU returns the connection of the QEMU that sends.
+func (e *end) awaitQEMU(ctx context.Context) (net.Conn, error) {
+	listener, err := listenUnix(e.qemu)
+	if err != nil {
+		return nil, err
+	}
+	defer listener.Close()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	e.report.Reached(ends.Ready)
+	conn, err := listener.Accept()
+	return conn, errors.Join(ctx.Err(), err)
+}
+
+func (e *end) receive(ctx context.Context) error {
+	listener, err := line.Listen(ctx, e.place, e.multipath)
+	if err != nil {
+		return err
+	}
+	e.report.Reached(ends.Waiting)
+	var over *line.Line
+	greet := func(conn net.Conn) error {
+		over = line.New(conn)
+		return e.greet(over)
+	}
+	conn, err := line.Accept(ctx, listener, e.secure, greet, func(from net.Addr, reason error) {
+		e.log.Warn("a connection is refused", "from", from, "reason", reason)
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	qemu, err := net.Dial("unix", e.qemu)
+	if err != nil {
+		return over.Refuse(err.Error())
+	}
+	e.report.Reached(ends.Streaming)
+	var references []codec.Pages
+	for _, reference := range e.references {
+		references = append(references, reference)
+	}
+	decoder, err := codec.NewDecoder(e.memory, references...)
+	if err != nil {
+		return err
+	}
+	return ends.NewDestination(over, decoder, e.report).Run(ctx, qemu.(*net.UnixConn))
+}

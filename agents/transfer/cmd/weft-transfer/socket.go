@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"weft/agents/transfer/internal/ends"
+)
+
+// listenUnix waits at a socket that only this user can connect to. One that an ended process has left is replaced.
+func listenUnix(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return listener, os.Chmod(path, 0o600)
+}
+
+// show answers each connection to a socket with the status, until the listener is closed.
+func show(path string, report *ends.Report) (net.Listener, error) {
+	listener, err := listenUnix(path)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.SetDeadline(time.Now().Add(time.Second))
+			_, _ = conn.Write(report.JSON()) // a caller that has gone misses it
+			_ = conn.Close()
+		}
+	}()
+	return listener, nil
+}

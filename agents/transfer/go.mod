@@ -1,0 +1,17 @@
+module weft/agents/transfer
+
+go 1.25.0
+
+require (
+	github.com/klauspost/compress v1.20.4
+	github.com/zeebo/blake3 v0.2.4
+	github.com/zeebo/xxh3 v1.1.0
+	golang.org/x/sync v0.20.0
+	golang.org/x/sys v0.45.0
+	golang.org/x/time v0.12.0
+	weft/routeserver v0.0.0-00010101000000-000000000000
+)
+
+require github.com/klauspost/cpuid/v2 v2.2.10 // indirect
+
+replace weft/routeserver => ../../routeserver

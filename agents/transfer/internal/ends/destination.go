@@ -1,0 +1,144 @@
+package ends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"weft/agents/transfer/internal/codec"
+	"weft/agents/transfer/internal/line"
+)
+
+// Destination is the end beside the QEMU that waits for a machine. QEMU gets the bytes of a batch only when its digest
+// agrees.
+type Destination struct {
+	line    *line.Line
+	decoder *codec.Decoder
+	report  *Report
+	ended   atomic.Bool
+	wrong   bool // the oldest batch was, and comes again
+}
+
+// linger is how long QEMU may still say something when it has all of the stream. It does not close its socket then.
+const linger = time.Second
+
+// NewDestination returns the end of a line on which both ends have greeted each other.
+func NewDestination(over *line.Line, decoder *codec.Decoder, report *Report) *Destination {
+	return &Destination{line: over, decoder: decoder, report: report}
+}
+
+// halfCloser is a connection of which one direction can be closed.
+type halfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
+// Run passes the stream to a QEMU, and its return path back, until all of the stream has passed. If it returns an
+// error, both connections are closed, and QEMU gives up.
+func (d *Destination) Run(ctx context.Context, qemu halfCloser) error {
+	group, ctx := errgroup.WithContext(ctx)
+	frames := make(chan line.Frame)
+	stop := context.AfterFunc(ctx, func() {
+		_ = qemu.Close()
+		_ = d.line.Close()
+	})
+	defer stop()
+	group.Go(func() error { return d.read(ctx, frames) })
+	group.Go(guarded(func() error { return d.decode(frames, qemu) }))
+	group.Go(func() error { return d.back(qemu) })
+	return group.Wait()
+}
+
+// read reads on while a batch is decoded, as the line would wait otherwise.
+func (d *Destination) read(ctx context.Context, frames chan<- line.Frame) error {
+	defer close(frames)
+	for {
+		frame, err := d.line.Read()
+		if err != nil {
+			return fmt.Errorf("the line to the other end: %w", err)
+		}
+		select {
+		case frames <- frame:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if frame.Kind == line.End {
+			return nil
+		}
+	}
+}
+
+// decode passes the stream on. While a wrong batch comes again, those behind it wait; the source's window limits them.
+func (d *Destination) decode(frames <-chan line.Frame, qemu halfCloser) error {
+	var behind []line.Frame
+	for frame := range frames {
+		if d.wrong && frame.Kind != line.Again {
+			behind = append(behind, frame)
+			continue
+		}
+		if err := d.take(frame, qemu); err != nil {
+			return err
+		}
+		for len(behind) > 0 && !d.wrong {
+			frame, behind = behind[0], behind[1:]
+			if err := d.take(frame, qemu); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Destination) take(frame line.Frame, qemu halfCloser) error {
+	again := frame.Kind == line.Again
+	switch {
+	case frame.Kind == line.End:
+		d.ended.Store(true)
+		if err := errors.Join(qemu.CloseWrite(), qemu.SetReadDeadline(time.Now().Add(linger))); err != nil {
+			return fmt.Errorf("QEMU's socket: %w", err)
+		}
+		return d.line.Write(line.Done, nil)
+	case frame.Kind != line.Batch && (!again || !d.wrong):
+		return fmt.Errorf("the other end sends a frame %q", frame.Kind)
+	}
+	out, counts, err := d.decoder.Decode(frame.Bytes)
+	if errors.Is(err, codec.ErrDigest) && !again {
+		d.wrong = true
+		d.report.change(func(s *Status) { s.Wrong++ })
+		return d.line.Write(line.Wrong, nil)
+	}
+	if err != nil {
+		return d.line.Refuse(err.Error())
+	}
+	d.wrong = false
+	if _, err := qemu.Write(out); err != nil {
+		return fmt.Errorf("QEMU does not take the stream: %w", err)
+	}
+	d.report.decoded(counts, len(out), len(frame.Bytes))
+	return d.line.Write(line.Ack, nil)
+}
+
+// back passes QEMU's return path to the source, until QEMU closes it.
+func (d *Destination) back(qemu io.Reader) error {
+	buffer := make([]byte, 1<<14)
+	for {
+		n, err := qemu.Read(buffer)
+		if n > 0 {
+			if err := d.line.Write(line.Return, buffer[:n]); err != nil {
+				return fmt.Errorf("the line to the other end: %w", err)
+			}
+		}
+		if err != nil && d.ended.Load() {
+			return nil
+		}
+		if err != nil { // it has all that it wants, or has died: the source's QEMU finds out which
+			return d.line.Write(line.Closed, nil)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package ends
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// guarded returns work that fails, and does not end the process, when a mapped file cannot be read or written: its disk
+// is full or broken, or somebody has cut it.
+func guarded(work func() error) func() error {
+	return func() (err error) {
+		debug.SetPanicOnFault(true)
+		defer func() {
+			found := recover()
+			if found == nil {
+				return
+			}
+			fault, is := found.(interface{ Addr() uintptr })
+			if !is {
+				panic(found)
+			}
+			err = fmt.Errorf("a mirror or reference file cannot be accessed at %#x: is its disk full, or was it cut?", fault.Addr())
+		}()
+		return work()
+	}
+}

@@ -1,0 +1,156 @@
+// Package ends is the two ends of a move: the one beside the QEMU that sends, and the one beside the QEMU that waits.
+package ends
+
+import (
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weft/agents/transfer/internal/codec"
+	"weft/agents/transfer/internal/line"
+)
+
+// Phase is where an end is.
+type Phase string
+
+// The phases, in order.
+const (
+	Starting  Phase = "starting"
+	Waiting   Phase = "waiting"   // for the other end
+	Ready     Phase = "ready"     // the ends are connected, and QEMU may begin
+	Streaming Phase = "streaming" // QEMU's stream passes
+	Ended     Phase = "ended"     // all of it has passed
+	Failed    Phase = "failed"
+)
+
+// Status is what an end has done so far. Bytes and pages are totals, unless a comment says otherwise.
+type Status struct {
+	Move       string            `json:"move"`
+	Phase      Phase             `json:"phase"`
+	Error      string            `json:"error"`
+	Seconds    float64           `json:"seconds"`    // since the start
+	Pages      map[string]uint64 `json:"pages"`      // operations by kind (codec.Op)
+	Batches    map[string]uint64 `json:"batches"`    // by level of compression (codec.Level)
+	Stream     int               `json:"stream"`     // bytes of QEMU's stream
+	Left       int               `json:"left"`       // bytes that known pages and deltas left to compress
+	Wire       int               `json:"wire"`       // bytes of batches
+	Packing    float64           `json:"packing"`    // seconds that workers have compressed
+	Backlog    int               `json:"backlog"`    // bytes of the stream that the other end has not taken, now
+	Flying     int               `json:"flying"`     // bytes of batches on their way, now
+	Bandwidth  float64           `json:"bandwidth"`  // bytes per second that the other end takes, now
+	RoundTrip  float64           `json:"round_trip"` // seconds, the shortest
+	Repeated   float64           `json:"repeated"`   // bytes on the line for a page that was sent before, lately
+	Wrong      int               `json:"wrong"`      // batches that had to come again
+	Collisions uint64            `json:"collisions"` // pages with the same hash and other bytes
+	References int               `json:"references"` // reference files that both ends have
+	Kept       bool              `json:"kept"`       // whether the mirror of an earlier stay is used
+}
+
+// Report collects a status. It may be used by several goroutines.
+type Report struct {
+	mu       sync.Mutex
+	status   Status
+	began    time.Time
+	counts   codec.Counts
+	levels   map[codec.Level]uint64
+	repeated []repeated
+	window   *line.Window
+	backlog  atomic.Int64 // bytes of the stream that have been read and not been taken
+}
+
+// repeated is what the pages of one batch took that had been sent before.
+type repeated struct {
+	at    time.Time
+	pages int
+	wire  float64
+}
+
+const lately = 2 * time.Second
+
+// NewReport begins the report of a move.
+func NewReport(move string) *Report {
+	return &Report{status: Status{Move: move, Phase: Starting}, began: time.Now(), levels: map[codec.Level]uint64{}}
+}
+
+// Reached says that the end is in that phase.
+func (r *Report) Reached(phase Phase) { r.change(func(s *Status) { s.Phase = phase }) }
+
+// Agreed says what the ends have in common.
+func (r *Report) Agreed(agreed line.Greeted) {
+	r.change(func(s *Status) { s.References, s.Kept = len(agreed.References), agreed.Kept })
+}
+
+// Failed says why the end has failed.
+func (r *Report) Failed(reason error) {
+	r.change(func(s *Status) { s.Phase, s.Error = Failed, reason.Error() })
+}
+
+func (r *Report) change(how func(*Status)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	how(&r.status)
+}
+
+// batch accounts for a batch that was compressed to so many bytes.
+func (r *Report) batch(b *codec.Batch, level codec.Level, wire int, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.Add(b.Counts)
+	r.levels[level]++
+	r.status.Stream += len(b.Stream)
+	r.status.Left += b.Len()
+	r.status.Wire += wire
+	r.status.Packing += took.Seconds()
+	if b.Repeated.Pages == 0 {
+		return
+	}
+	now, part := time.Now(), float64(wire)*float64(b.Repeated.Literals)/float64(max(b.Len(), 1))
+	r.repeated = append(r.repeated, repeated{now, b.Repeated.Pages, part})
+	for len(r.repeated) > 1 && now.Sub(r.repeated[0].at) > lately {
+		r.repeated = r.repeated[1:]
+	}
+}
+
+// decoded accounts for a batch that came.
+func (r *Report) decoded(counts codec.Counts, stream, wire int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.Add(counts)
+	r.status.Stream += stream
+	r.status.Wire += wire
+}
+
+// Status returns the status now.
+func (r *Report) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.status
+	s.Seconds = time.Since(r.began).Seconds()
+	s.Pages, s.Batches = map[string]uint64{}, map[string]uint64{}
+	for _, op := range codec.Ops() {
+		s.Pages[op.String()] = r.counts[op]
+	}
+	for _, level := range codec.Levels() {
+		s.Batches[level.String()] = r.levels[level]
+	}
+	pages, wire := 0, 0.0
+	for _, part := range r.repeated {
+		pages, wire = pages+part.pages, wire+part.wire
+	}
+	s.Repeated = wire / float64(max(pages, 1))
+	if r.window != nil {
+		s.Flying, s.Bandwidth, s.RoundTrip = r.window.Flying(), r.window.Rate(), r.window.RoundTrip().Seconds()
+		s.Backlog = int(r.backlog.Load())
+	}
+	return s
+}
+
+// JSON returns the status as one line.
+func (r *Report) JSON() []byte {
+	text, err := json.Marshal(r.Status())
+	if err != nil {
+		panic(err) // numbers and texts can always be written
+	}
+	return append(text, '\n')
+}

@@ -1,0 +1,211 @@
+package line
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pair returns both ends of a connection.
+func pair(t testing.TB) (*Line, *Line) {
+	one, other := net.Pipe()
+	t.Cleanup(func() { _, _ = one.Close(), other.Close() })
+	return New(one), New(other)
+}
+
+func TestFramesArriveAsTheyWere(t *testing.T) {
+	one, other := pair(t)
+	sent := []Frame{{Ack, nil}, {Return, []byte("short")}, {Batch, bytes.Repeat([]byte("long"), 1<<16)}, {End, nil}}
+	go func() {
+		for _, frame := range sent {
+			_ = one.Write(frame.Kind, frame.Bytes)
+		}
+		_ = one.Close()
+	}()
+	for _, frame := range sent {
+		got, err := other.Read()
+		if err != nil || got.Kind != frame.Kind || !bytes.Equal(got.Bytes, frame.Bytes) {
+			t.Fatalf("%q with %d bytes, %v; not %q with %d", got.Kind, len(got.Bytes), err, frame.Kind, len(frame.Bytes))
+		}
+	}
+	if _, err := other.Read(); !errors.Is(err, io.EOF) {
+		t.Fatalf("error %v", err)
+	}
+}
+
+func TestAFrameThatIsTooLongIsRefusedBeforeItIsRead(t *testing.T) {
+	for _, head := range []string{"K\x00\x00\x00\x01", "R\x00\x01\x00\x01", "B\xff\xff\xff\xff", "?\x00\x00\x00\x01"} {
+		conn, far := net.Pipe()
+		go func() { _, _ = far.Write([]byte(head)) }()
+		if _, err := New(conn).Read(); err == nil || !strings.Contains(err.Error(), "bytes; it may have") {
+			t.Errorf("%q: error %v", head, err)
+		}
+	}
+}
+
+// greeted returns what both ends find.
+func greeted(t *testing.T, source, destination Has) (Greeted, Greeted, error, error) {
+	t.Helper()
+	one, other := pair(t)
+	type result struct {
+		agreed Greeted
+		err    error
+	}
+	far := make(chan result, 1)
+	go func() {
+		agreed, err := other.Greet(destination, false)
+		far <- result{agreed, err}
+	}()
+	agreed, err := one.Greet(source, true)
+	found := <-far
+	return agreed, found.agreed, err, found.err
+}
+
+func TestTheEndsAgreeOnWhatBothHave(t *testing.T) {
+	source := Has{Move: "m", References: []string{"a", "b", "c", "b"}, Kept: "k", Mirror: 10}
+	destination := Has{Move: "m", References: []string{"c", "b", "d"}, Kept: "k", Mirror: 7}
+	one, other, wrong, alsoWrong := greeted(t, source, destination)
+	if wrong != nil || alsoWrong != nil {
+		t.Fatal(wrong, alsoWrong)
+	}
+	for _, agreed := range []Greeted{one, other} {
+		if strings.Join(agreed.References, "") != "bc" || !agreed.Kept || agreed.Mirror != 7 {
+			t.Errorf("%+v", agreed)
+		}
+	}
+	destination.Kept = "other"
+	if one, _, _, _ := greeted(t, source, destination); one.Kept {
+		t.Error("mirrors of other states are used")
+	}
+	source.Kept, destination.Kept = "", ""
+	if one, _, _, _ := greeted(t, source, destination); one.Kept {
+		t.Error("mirrors that nobody has are used")
+	}
+}
+
+func TestAnotherVersionIsRefusedByBothEnds(t *testing.T) {
+	one, other := pair(t)
+	go func() { _ = one.Write(Greeting, []byte(`{"weft-transfer": 2, "move": "m"}`)) }()
+	refused := make(chan error, 1)
+	go func() {
+		_, err := one.Read()
+		refused <- err
+	}()
+	text := "one end has version 2 of the protocol and the other one 1"
+	if _, err := other.Greet(Has{Move: "m"}, false); err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("here: %v", err)
+	}
+	if err := <-refused; !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), text) {
+		t.Errorf("there: %v", err)
+	}
+}
+
+func FuzzAnyBytesAreFramesOrAnError(f *testing.F) {
+	f.Add([]byte("G\x00\x00\x00\x02{}"))
+	f.Add([]byte("K\x00\x00\x00\x00E\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		conn, far := net.Pipe()
+		defer conn.Close()
+		go func() {
+			_, _ = far.Write(sent)
+			_ = far.Close()
+		}()
+		over, read := New(conn), 0
+		for {
+			frame, err := over.Read()
+			if err != nil {
+				break
+			}
+			read += header + len(frame.Bytes)
+		}
+		if read > len(sent) {
+			t.Fatalf("%d bytes of frames in %d", read, len(sent))
+		}
+	})
+}
+
+// clock is a time that tests advance.
+type clock struct{ now time.Time }
+
+func (c *clock) time() time.Time { return c.now }
+
+// drive sends batches over a simulated line for some seconds, and returns the most that was on its way in the last one.
+func drive(w *Window, rate float64, trip time.Duration, seconds, size int) (most int) {
+	type going struct {
+		done  time.Time
+		bytes int
+	}
+	c, queue := &clock{time.Unix(0, 0)}, []going{}
+	free, end := c.now, c.now.Add(time.Duration(seconds)*time.Second)
+	for c.now.Before(end) {
+		w.mu.Lock()
+		room := w.flying == 0 || w.flying < w.limit()
+		w.mu.Unlock()
+		if room {
+			w.Wait(size, size, c.time)
+			if free.Before(c.now) {
+				free = c.now
+			}
+			free = free.Add(time.Duration(float64(size) / rate * 1e9))
+			queue = append(queue, going{free.Add(trip), size})
+			if end.Sub(c.now) < time.Second {
+				most = max(most, w.Flying())
+			}
+			continue
+		}
+		c.now, queue = queue[0].done, queue[1:]
+		w.Taken(c.now)
+	}
+	return most
+}
+
+func TestTheLineIsFullAndItsQueueIsShort(t *testing.T) {
+	for _, mbits := range []float64{5, 25, 100, 1000} {
+		for _, trip := range []time.Duration{5, 40, 100} {
+			w, rate := NewWindow(), mbits*1e6/8
+			trip *= time.Millisecond
+			size := min(max(int(0.05*rate), 16<<10), 256<<10)
+			most := drive(w, rate, trip, 20, size)
+			if found := w.Rate(); found < 0.9*rate || found > 1.1*rate {
+				t.Errorf("%v Mbit/s, %v: found %.1f Mbit/s", mbits, trip, found*8/1e6)
+			}
+			if queued := float64(most)/rate - trip.Seconds(); most > smallest && queued > 0.25 {
+				t.Errorf("%v Mbit/s, %v: %.2f s of queue", mbits, trip, queued)
+			}
+		}
+	}
+}
+
+func TestAClosedWindowLetsNothingThrough(t *testing.T) {
+	w, done := NewWindow(), make(chan bool, 1)
+	w.Wait(1<<30, 0, time.Now)
+	go func() { done <- w.Wait(1, 0, time.Now) }()
+	w.Close()
+	if <-done {
+		t.Error("a batch goes")
+	}
+	if !w.Taken(time.Now()) || w.Taken(time.Now()) {
+		t.Error("batches that were not sent are taken")
+	}
+}
+
+func TestBatchesThatStandForMuchAreHeldWithinBounds(t *testing.T) {
+	w, done := NewWindow(), make(chan bool, 1)
+	for range mostHeld / (4 << 20) {
+		w.Wait(100, 4<<20, time.Now)
+	}
+	go func() { done <- w.Wait(100, 4<<20, time.Now) }()
+	select {
+	case <-done:
+		t.Fatalf("more than %d bytes of the stream are held", mostHeld)
+	case <-time.After(20 * time.Millisecond):
+	}
+	w.Taken(time.Now())
+	if !<-done {
+		t.Error("the next one does not go")
+	}
+}

@@ -1,0 +1,136 @@
+package line
+
+import (
+	"sync"
+	"time"
+)
+
+// Window limits the bytes that are on their way, from the rate at which the other end takes them and the shortest time
+// that one batch has taken (as BBR does for TCP). The window is short, as all that is on its way when the guest stops
+// delays it; the kernel's buffers would take more.
+type Window struct {
+	mu      sync.Mutex
+	room    *sync.Cond
+	closed  bool
+	flights []flight
+	flying  int // bytes on their way
+	held    int // bytes of the stream that they stand for, which this end keeps
+	taken   int // bytes that the other end has taken
+	since   time.Time
+	rates   []sample // bytes per second, of the last second
+	rtt     time.Duration
+}
+
+type flight struct {
+	bytes, stream, taken int
+	at, since            time.Time // when it went, and when the last one before it was taken
+}
+
+type sample struct {
+	at   time.Time
+	rate float64
+}
+
+const (
+	mostHeld = 64 << 20
+	smallest = 128 << 10 // bytes that may be on their way on any line
+	recent   = time.Second
+	headroom = 1.25 // of the round trip, so that the rate can grow
+	queue    = 0.1  // seconds of the line's rate, beyond that
+)
+
+// NewWindow returns a window of an idle line.
+func NewWindow() *Window {
+	w := &Window{}
+	w.room = sync.NewCond(&w.mu)
+	return w
+}
+
+// Wait returns as soon as a batch of so many bytes, which stand for so many bytes of the stream, may go, and takes it as
+// sent. One batch more than the limit may be on its way. Wait returns false when the window is closed.
+func (w *Window) Wait(bytes, stream int, now func() time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !w.closed && w.flying > 0 && (w.flying >= w.limit() || w.held+stream > mostHeld) {
+		w.room.Wait()
+	}
+	if w.closed {
+		return false
+	}
+	at := now()
+	if w.flying == 0 {
+		w.since = at // the line was idle
+	}
+	w.flights = append(w.flights, flight{bytes, stream, w.taken, at, w.since})
+	w.flying += bytes
+	w.held += stream
+	return true
+}
+
+// Taken says that the other end has taken the oldest batch that is on its way. It returns false if none is.
+func (w *Window) Taken(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.flights) == 0 {
+		return false
+	}
+	f := w.flights[0]
+	w.flights = w.flights[1:]
+	w.flying -= f.bytes
+	w.held -= f.stream
+	w.taken += f.bytes
+	if trip := now.Sub(f.at); w.rtt == 0 || trip < w.rtt {
+		w.rtt = trip
+	}
+	if over := now.Sub(f.since).Seconds(); over > 0 {
+		w.rates = append(w.rates, sample{now, float64(w.taken-f.taken) / over})
+	}
+	for len(w.rates) > 1 && now.Sub(w.rates[0].at) > recent {
+		w.rates = w.rates[1:]
+	}
+	w.since = now
+	w.room.Signal()
+	return true
+}
+
+// Close ends all waiting.
+func (w *Window) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.room.Broadcast()
+}
+
+// Flying returns the bytes that are on their way.
+func (w *Window) Flying() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.flying
+}
+
+// Rate returns the bytes per second that the other end takes, the greatest of the last second; 0 before it took any.
+func (w *Window) Rate() float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rate()
+}
+
+// RoundTrip returns the shortest time from a batch's departure to the answer.
+func (w *Window) RoundTrip() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rtt
+}
+
+func (w *Window) rate() float64 {
+	most := 0.0
+	for _, sample := range w.rates {
+		most = max(most, sample.rate)
+	}
+	return most
+}
+
+func (w *Window) limit() int {
+	rate := w.rate()
+	return max(smallest, int(rate*(headroom*w.rtt.Seconds()+queue)))
+}

@@ -1,0 +1,111 @@
+"""weft-transfer beside real QEMUs: two hosts with a thin line between them; each test names its action and the host."""
+# ruff: noqa: F401, F811 - fixtures are imported
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.weft_transfer import WeftTransfer
+from controller.wire.moves import Tuning
+from lab.hosts import Host, Hosts
+from lab.patience import until
+from tests.integration.qemu_hosts import boot, condition, copy, hand_over, images, kind, move, prepare, right, work
+
+pytestmark = pytest.mark.lab
+
+THIN = {"compression": "thin"}
+RATE = 60  # Mbit/s
+
+
+@pytest.fixture
+def thin(tmp_path: Path, images: Path, kind: type[Hosts]) -> Iterator[Hosts]:
+    """Two hosts whose drivers use weft-transfer, with a line of RATE between them."""
+    both = kind(tmp_path, images, rates=(RATE,), options=THIN)
+    try:
+        yield both
+    finally:
+        both.close()
+
+
+def transfer(host: Host) -> WeftTransfer:
+    return WeftTransfer(host.state / "vm1")
+
+
+def kill(host: Host) -> None:
+    """Kill the host's weft-transfer."""
+    os.kill(int((host.state / "vm1" / "transfer.pid").read_text()), signal.SIGKILL)
+
+
+def left(thin: Hosts) -> list[Path]:
+    """Return the mirrors on both hosts: the guest's memory, in files."""
+    return [*thin.one.state.glob("*/mirror*"), *thin.two.state.glob("*/mirror*")]
+
+
+@pytest.mark.smoke
+def test_there_and_back_under_load(thin: Hosts) -> None:
+    """The guest's data is right after each move, little of its memory goes over the line, and no mirror stays."""
+    one, two = thin.one, thin.two
+    boot(one)
+    work(one, "memory", "start", "mib=16", "rate=1")
+    for number, (here, there) in enumerate(((one, two), (two, one))):
+        name = f"m{number}"
+        figures = copy(here, name, prepare(there, name))
+        assert figures.wire is not None and figures.wire < 120 << 20, "as much as QEMU alone would send"
+        hand_over(here, there, name)
+        right(there, "memory")
+        until(lambda: not left(thin), "the mirrors are deleted", 5)
+
+
+@pytest.mark.parametrize("end", ["source", "destination"])
+def test_a_weft_transfer_that_is_killed_costs_the_move_and_not_the_guest(thin: Hosts, end: str) -> None:
+    """The guest runs on, and the next move brings it over."""
+    one, two = thin.one, thin.two
+    boot(one)
+    work(one, "memory", "start", "mib=16", "rate=1")
+    target = prepare(two, "m1")
+
+    async def memory() -> None:
+        async for _ in one.driver.memory("vm1", "m1", target, Tuning()):
+            kill(one if end == "source" else two)
+
+    with pytest.raises(HypervisorError, match="memory cannot be transferred"):
+        one.do(memory())
+    two.do(two.driver.abort("vm1", "m1"))
+    one.do(one.driver.abort("vm1", "m1"))
+    assert (condition(one), condition(two)) == ("running", "gone")
+    move(one, two, "m2")
+    right(two, "memory")
+
+
+def test_a_move_that_is_aborted_leaves_nothing(thin: Hosts) -> None:
+    one, two = thin.one, thin.two
+    boot(one)
+    copy(one, "m1", prepare(two, "m1"))
+    two.do(two.driver.abort("vm1", "m1"))
+    one.do(one.driver.abort("vm1", "m1"))
+    assert (condition(one), condition(two)) == ("running", "gone")
+    assert not transfer(one).runs() and not transfer(two).runs()
+    move(one, two, "m2")
+
+
+def test_memory_asked_for_twice_goes_on(thin: Hosts) -> None:
+    """As after a restart of the agent: the same processes carry the move on."""
+    one, two = thin.one, thin.two
+    boot(one)
+    target = prepare(two, "m1")
+
+    async def begin() -> None:
+        async for figures in one.driver.memory("vm1", "m1", target, Tuning()):
+            if figures.wire:
+                return
+
+    one.do(begin())
+    first = (one.state / "vm1" / "transfer.pid").read_text()
+    copy(one, "m1", prepare(two, "m1"))
+    assert (one.state / "vm1" / "transfer.pid").read_text() == first
+    hand_over(one, two, "m1")
+    assert condition(two) == "running"

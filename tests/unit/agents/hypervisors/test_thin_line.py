@@ -1,0 +1,107 @@
+"""The session of weft-transfer that a move gets, and the driver's door to that program."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
+from agents.hypervisors.qemu import thin_line
+from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
+from controller.wire.moves import Target, Tuning
+from controller.wire.platforms import Platform
+
+PLACE = HostPort("192.0.2.2", 49152)
+BASE, KERNEL = "b" * 64, "c" * 64
+PLATFORM = Platform(
+    version="QEMU 10",
+    board="pc-q35-10.0",
+    accelerator="tcg",
+    cpu="max",
+    files={"debian/disk.qcow2": BASE, "debian/kernel": KERNEL},
+)
+
+
+def site(folder: Path) -> Site:
+    return Site("c1", folder / "state", folder / "images", "192.0.2.1", identity=folder / "identity")
+
+
+def status(**changes: object) -> Status:
+    found: Status = {
+        "phase": "streaming",
+        "error": "",
+        "stream": 0,
+        "wire": 0,
+        "flying": 0,
+        "bandwidth": 0.0,
+        "repeated": 0.0,
+        "pages": {},
+    }
+    return found | changes  # type: ignore[return-value]
+
+
+def outgoing(folder: Path, **changes: object) -> Session:
+    move = Move(name="m1", role="outgoing", target=Target(memory=[f"tcp:{PLACE}"]), peer="c2")
+    return thin_line.outgoing(site(folder), PLATFORM, move.model_copy(update=changes), multipath=True)
+
+
+def test_only_the_disk_of_the_image_is_a_reference(tmp_path: Path) -> None:
+    """A kernel and an initramfs are compressed files: a guest's memory has none of their pages."""
+    words = outgoing(tmp_path).options()
+    assert words.count("--reference") == 1
+    assert f"{BASE}:{tmp_path / 'images' / 'debian/disk.qcow2'}" in words
+    assert "--multipath" in words and words[:2] == ["--move", "m1"]
+
+
+def test_ends_authenticate_each_other_if_the_cloudlet_has_a_certificate(tmp_path: Path) -> None:
+    assert "--clear" in outgoing(tmp_path).options()
+    (tmp_path / "identity").mkdir()
+    (tmp_path / "identity" / "certificate.pem").touch()
+    words = outgoing(tmp_path).options()
+    assert "--clear" not in words
+    assert words[words.index("--peer") + 1] == "c2"
+    assert words[words.index("--identity") + 1] == str(tmp_path / "identity")
+
+
+def test_a_certificate_without_a_peer_is_no_reason_to_go_in_the_clear(tmp_path: Path) -> None:
+    (tmp_path / "identity").mkdir()
+    (tmp_path / "identity" / "certificate.pem").touch()
+    with pytest.raises(HypervisorError, match="which cloudlet is at the other end of move m1"):
+        outgoing(tmp_path, peer=None)
+
+
+def test_the_policys_bandwidth_is_the_lines(tmp_path: Path) -> None:
+    assert outgoing(tmp_path, tuning=Tuning(bandwidth=5_000_000)).bandwidth == 5_000_000
+
+
+def test_pages_count_for_what_such_pages_have_cost() -> None:
+    assert thin_line.left(4096 * 100, status(repeated=1000.0, flying=50_000)) == 150_000
+    assert thin_line.left(4096 * 100, status(repeated=2.5)) == 250
+    assert thin_line.left(0, status(repeated=4096.0)) == 0
+
+
+async def test_a_program_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "vm1").mkdir()
+    with pytest.raises(Refused, match="weft-transfer is not installed; the option 'compression' asks for it"):
+        await WeftTransfer(tmp_path / "vm1").receive(Session("m1", PLACE))
+
+
+async def test_a_program_that_ends_at_once_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "weft-transfer"
+    program.write_text("#!/bin/sh\necho 'weft-transfer: --colour is no option'\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "vm1").mkdir()
+    with pytest.raises(HypervisorError, match="vm1: weft-transfer: --colour is no option"):
+        await WeftTransfer(tmp_path / "vm1").receive(Session("m1", PLACE))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"phase": "over"}', '{"phase": "ended"}'])
+async def test_a_report_that_cannot_be_read_is_an_error_or_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "transfer.report").write_text(text)
+    try:
+        assert await WeftTransfer(tmp_path).status() is None
+    except HypervisorError as error:
+        assert "the status of weft-transfer cannot be read" in str(error)
