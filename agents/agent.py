@@ -73,7 +73,8 @@ class Agent:
         self._frr = EvpnSpeaker(settings.frr, self._dirty.set, settings.bgp.hops)
         self._hops = settings.bgp.hops
         self._signing = SessionSigning(settings.cloudlet, state, controller, self._dirty.set)
-        self._protection = Protection(settings.ipsec, settings.state_dir / "identity", self._dirty.set)
+        own = settings.state_dir / "identity"
+        self._protection = Protection(settings.ipsec, own, self._dirty.set)
         self._access = Access(settings.cloudlet, state, controller)
         self._nft = Nft()
         self._host, self._prober = Host(self._dirty.set), Prober(self._dirty.set)
@@ -86,7 +87,7 @@ class Agent:
         self._neighbours = Neighbours(settings.cloudlet, controller)
         self._arrivals = arrivals(driver.options for driver in settings.hypervisors.values())
         hypervisors, encrypted = settings.state_dir / "hypervisors", settings.ipsec is not None
-        drivers = Drivers(settings.cloudlet, hypervisors, settings.hypervisors, encrypted=encrypted)
+        drivers = Drivers(settings.cloudlet, hypervisors, settings.hypervisors, encrypted=encrypted, identity=own)
         self._multipath = Multipath(
             self._bridge,
             self._servers.greet,

@@ -1,7 +1,8 @@
 """The cost of the qemu driver's ways of moving memory, side by side in one run: `python -m lab.bench_qemu`.
 
 One guest moves to and fro between two hosts over links of one rate, and its memory is written all the time: over one
-path and two, plain, with zstd, and with xbzrle. Times are those that the driver's caller sees.
+path and two, plain, with zstd, with xbzrle, and by weft-transfer ("thin"). Times are those that the driver's caller
+sees.
 """
 
 import argparse
@@ -26,6 +27,8 @@ WAYS: tuple[tuple[str, int, Tuning, dict[str, str]], ...] = (
     ("one path, zstd", 1, COMPRESSED, {"compression": "zstd"}),
     ("two paths, zstd", 2, COMPRESSED, {"compression": "zstd"}),
     ("one path, xbzrle", 1, COMPRESSED, {"compression": "xbzrle"}),
+    ("one path, thin", 1, COMPRESSED, {"compression": "thin"}),
+    ("two paths, thin", 2, COMPRESSED, {"compression": "thin"}),
 )
 
 

@@ -30,7 +30,8 @@ class Driver:
 class Drivers:
     """The drivers of one cloudlet, each with a directory of its own below `directory`. `settings` are by the driver's
     name. If a driver cannot be loaded, only orders that need it are refused, with the reason. `encrypted`: traffic
-    between cloudlets is encrypted, but only between tunnel addresses, so no other path is used."""
+    between cloudlets is encrypted, but only between tunnel addresses, so no other path is used. `identity` is the
+    directory of this cloudlet's certificate."""
 
     def __init__(
         self,
@@ -39,9 +40,10 @@ class Drivers:
         settings: Mapping[str, HypervisorSettings],
         points: Iterable[EntryPoint] | None = None,
         encrypted: bool = False,
+        identity: Path | None = None,
     ) -> None:
         self._cloudlet, self._directory, self._settings = cloudlet, directory, settings
-        self._encrypted = encrypted
+        self._encrypted, self._identity = encrypted, identity
         found = entry_points(group=GROUP) if points is None else points
         self._points = {point.name: point for point in found}
         self._loading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -93,6 +95,7 @@ class Drivers:
             address=address,
             paths=self._paths(name, tuple(map(str, settings.paths)), address),
             options=settings.options,
+            identity=self._identity,
         )
 
     def _paths(self, name: str, configured: tuple[str, ...], address: str) -> tuple[str, ...]:

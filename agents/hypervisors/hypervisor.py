@@ -34,7 +34,8 @@ class Fenced(HypervisorError):  # noqa: N818 - an answer
 class Site:
     """The place where a driver works. `state_dir` belongs to the driver and survives restarts; `images` has the shared
     images. Other cloudlets reach this one at `address`, and at all `paths`. `options` come from the agent's
-    configuration."""
+    configuration. `identity` is the directory with the cloudlet's key and certificate, if the region has an authority
+    (docs/operate/identity.md)."""
 
     cloudlet: str
     state_dir: Path
@@ -42,6 +43,7 @@ class Site:
     address: str
     paths: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    identity: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,15 @@ class Answering(Protocol):
     async def answers(self, name: str) -> bool:
         """Return whether an agent in the guest of a machine that runs here answers now. This may take long. It is not
         called for a machine that is being moved. Raises HypervisorError if that cannot be found out."""
+
+
+@runtime_checkable
+class Introduced(Protocol):
+    """A driver whose two ends authenticate each other. Optional."""
+
+    def introduce(self, move: str, peer: str) -> None:
+        """Note which cloudlet is at the other end of a move. The agent calls this before `prepare`, `disk` and
+        `memory`."""
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 
-from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Networked, Refused
+from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Introduced, Networked, Refused
 from agents.moves.activation import activate
 from agents.moves.execution_context import ExecutionContext
 from controller.wire.moves import Figures, Order, Progress, Target
@@ -41,6 +41,8 @@ async def _do(order: Order, place: ExecutionContext, tell: Tell) -> Progress:
     machine, move, detail, figures = order.machine, order.move, "", Figures()
     if order.act in ("start", "prepare"):
         await place.admit(order)
+    if isinstance(hypervisor, Introduced) and order.peer is not None:
+        hypervisor.introduce(move, order.peer)
     match order.act:
         case "start":
             await hypervisor.start(machine, await place.attachment(order), order.serving)

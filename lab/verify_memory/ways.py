@@ -8,7 +8,7 @@ from controller.wire.moves import Tuning
 
 DRIVERS = ("qemu", "libvirt")
 VCPUS = (1, 2)
-TRANSFERS = ("zstd", "none", "xbzrle", "post-copy")
+TRANSFERS = ("zstd", "none", "xbzrle", "thin", "post-copy")
 """How memory goes, the drivers' default first."""
 
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from time import monotonic
 
 from agents.hypervisors.hypervisor import Attachment, Fenced, Site
-from agents.hypervisors.qemu import destination
+from agents.hypervisors.qemu import destination, thin_line, transfer
 from agents.hypervisors.qemu.boot import boot
 from agents.hypervisors.qemu.condition import VAIN
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.monitor import Garbled, MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.target import memory
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target
@@ -46,7 +47,11 @@ async def prepare(
         await boot(site, vm, machine, attachment, serving, move, digests)
         async with vm.monitor.session() as session:
             disk = machine.disk is not None
-            waits = await destination.wait(session, addresses, move.tuning, site.options, disk)
+            waits = await destination.wait(session, addresses, move.tuning, site.options, disk, vm.transfer.socket)
+        if transfer.thin(move.tuning, site.options):
+            await vm.transfer.receive(
+                thin_line.session(site, vm.known().platform, move, memory(waits)[0], len(addresses) > 1)
+            )
         new = vm.known()
         move.target = waits.model_copy(update={"platform": new.platform})
         new.move = move

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One measurement: at `time` (s) in round `number` there were `left` bytes to send, and `sent` had been sent."""
+    """One measurement: at `time` (s) in round `number` there were `left` bytes to send, and `sent` had been sent.
+    `rate` is the line's bandwidth in bytes per second, if somebody has measured it."""
 
     time: float
     number: int
     left: int
     sent: int
+    rate: float | None = None
 
 
 class Convergence:
@@ -35,7 +37,9 @@ class Convergence:
 
     @property
     def bandwidth(self) -> float:
-        """Bytes per second so far; 0 before anything was sent."""
+        """Bytes per second, as measured or else so far; 0 before anything was sent."""
+        if self._samples and (rate := self._samples[-1].rate) is not None:
+            return rate
         if self._first is None or (elapsed := self._samples[-1].time - self._first.time) <= 0:
             return 0.0
         return (self._samples[-1].sent - self._first.sent) / elapsed

@@ -1,7 +1,6 @@
 """A machine that leaves: the start for a move, the switchover, and the way back."""
 
 import logging
-from collections.abc import Mapping
 
 from agents.hypervisors.hypervisor import Fenced, Refused, Site
 from agents.hypervisors.qemu.accelerator import accelerator
@@ -20,7 +19,14 @@ log = logging.getLogger(__name__)
 
 
 async def begin(
-    vm: Vm, move: str, target: Target, tuning: Tuning, site: Site, several: bool, digests: Digests
+    vm: Vm,
+    move: str,
+    target: Target,
+    tuning: Tuning,
+    site: Site,
+    several: bool,
+    digests: Digests,
+    peer: str | None = None,
 ) -> Source:
     """Let the machine belong to this move. Raises Fenced if it belongs to another one, Refused if its QEMU does not run
     or the platform there differs, and HypervisorError if the destination would not accept packets from our source
@@ -39,9 +45,9 @@ async def begin(
             )
         else:
             compare(kept.machine, kept.platform or await _now(vm, site, digests), target.platform)
-        kept.move = now = Move(name=move, role="outgoing", target=target, tuning=tuning)
+        kept.move = now = Move(name=move, role="outgoing", target=target, tuning=tuning, peer=peer)
         vm.save(kept)
-    return Source(vm.monitor, now, site.options, several)
+    return Source(vm, now, site, several)
 
 
 async def _now(vm: Vm, site: Site, digests: Digests) -> Platform:
@@ -52,7 +58,7 @@ async def _now(vm: Vm, site: Site, digests: Digests) -> Platform:
         return await platform(session, machine, image(site.images, machine), runs, digests)
 
 
-async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: bool) -> Figures:
+async def switchover(vm: Vm, move: str, site: Site, several: bool) -> Figures:
     """Hand the machine over. A second call returns the same figures."""
     kept = vm.known()
     if kept.move is None or kept.move.name != move or kept.move.role != "outgoing":
@@ -60,16 +66,16 @@ async def switchover(vm: Vm, move: str, options: Mapping[str, str], several: boo
     if kept.move.handed is None:
         if not vm.runs():
             raise Refused(f"{vm.name}: {vm.ended()}")
-        kept.move.handed = await Source(vm.monitor, kept.move, options, several).switchover()
+        kept.move.handed = await Source(vm, kept.move, site, several).switchover()
         vm.save(kept)
     return kept.move.handed
 
 
-async def back(vm: Vm, options: Mapping[str, str]) -> None:
+async def back(vm: Vm, site: Site) -> None:
     """End the departure. The machine runs on if its QEMU is there."""
     kept = vm.known()
     assert kept.move is not None
     if vm.runs():
-        await Source(vm.monitor, kept.move, options, several=False).back()
+        await Source(vm, kept.move, site, several=False).back()
     kept.move = None
     vm.save(kept)

@@ -4,6 +4,7 @@ import random
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.ports import ports
@@ -16,9 +17,10 @@ from controller.wire.moves import Target, Tuning
 
 
 async def wait(
-    session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], disk: bool
+    session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], disk: bool, unix: Path
 ) -> Target:
-    """Wait at the first of `addresses`, and for subflows at the others; return these places. Raises HypervisorError."""
+    """Wait at the first of `addresses`, and for subflows at the others; return these places. Over a thin line QEMU
+    waits at `unix`, and weft-transfer is to wait at the places. Raises HypervisorError."""
     free, multipath = ports(options), len(addresses) > 1
     copy = None
     if multipath:
@@ -31,7 +33,11 @@ async def wait(
     await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, options, source=False))
     await session.execute("migrate-set-parameters", transfer.parameters(tuning, options))
     first = _free(addresses[0], free)
-    channel = {"channel-type": "main", "addr": {"transport": "socket", "type": "inet", **first.inet(multipath)}}
+    if transfer.thin(tuning, options):
+        address = {"type": "unix", "path": str(unix)}
+    else:
+        address = {"type": "inet", **first.inet(multipath)}
+    channel = {"channel-type": "main", "addr": {"transport": "socket", **address}}
     await session.execute("migrate-incoming", {"channels": [channel], "exit-on-error": False})
     places = [first, *(HostPort(address, first.port) for address in addresses[1:])]
     if multipath:

@@ -36,6 +36,7 @@ class Qemu:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._guards: dict[str, asyncio.Task[None]] = {}
         self._followed: dict[str, str] = {}  # by machine: the move whose post-copy is or was followed
+        self._peers: dict[str, str] = {}  # by move: the other cloudlet
         self._digests = Digests(site.state_dir)
         self._here = Here(site, self._digests)
         self._addresses = list(dict.fromkeys((site.address, *site.paths)))
@@ -62,6 +63,9 @@ class Qemu:
     def check(self, machine: Machine, target: Target, peer: str) -> None:
         check(machine, target, peer)
 
+    def introduce(self, move: str, peer: str) -> None:
+        self._peers[move] = peer
+
     async def machines(self) -> Mapping[str, MachineState]:
         folders = self._site.state_dir.glob("*/machine.json")
         names = [path.parent.name for path in folders]
@@ -79,7 +83,10 @@ class Qemu:
         self, machine: Machine, attachment: Attachment, serving: Nic, move: str, tuning: Tuning
     ) -> Target:
         async with self._locks[machine.name]:
-            vm, coming = self._vm(machine.name), Move(name=move, role="incoming", tuning=tuning)
+            vm, coming = (
+                self._vm(machine.name),
+                Move(name=move, role="incoming", tuning=tuning, peer=self._peers.get(move)),
+            )
             where, digests = self._addresses, self._digests
             return await arrival.prepare(self._site, vm, machine, attachment, serving, coming, where, digests)
 
@@ -101,7 +108,9 @@ class Qemu:
 
     async def _leaving(self, name: str, move: str, target: Target, tuning: Tuning) -> Source:
         vm = self._vm(name)
-        return await departure.begin(vm, move, target, tuning, self._site, self._several, self._digests)
+        return await departure.begin(
+            vm, move, target, tuning, self._site, self._several, self._digests, self._peers.get(move)
+        )
 
     def _guard(self, name: str, target: Target) -> None:
         self._look_after(name, guard(self._vm(name).rescue, memory(target)))
@@ -127,7 +136,7 @@ class Qemu:
 
     async def switchover(self, name: str, move: str) -> Figures:
         async with self._locks[name]:
-            figures = await departure.switchover(self._vm(name), move, self._site.options, self._several)
+            figures = await departure.switchover(self._vm(name), move, self._site, self._several)
         self._follow(name)
         return figures
 
@@ -152,7 +161,7 @@ class Qemu:
             if kept is None or kept.move is None or kept.move.name != move:
                 return  # nothing of this move is here
             if kept.move.role == "outgoing":
-                await departure.back(vm, self._site.options)
+                await departure.back(vm, self._site)
             else:
                 await arrival.leave(vm)
                 await vm.remove()

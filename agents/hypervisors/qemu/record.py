@@ -16,7 +16,8 @@ FILE = "machine.json"
 
 class Move(BaseModel):
     """A move as this side knows it. `handed`: the figures of the switchover; from then on only `abort` lets the source
-    run the machine again. `whole`: at the destination, no memory is on the way any more."""
+    run the machine again. `whole`: at the destination, no memory is on the way any more. `peer`: the other
+    cloudlet, if the agent has said which."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -25,6 +26,7 @@ class Move(BaseModel):
     target: Target | None = None
     tuning: Tuning = Tuning()
     handed: Figures | None = None
+    peer: str | None = None
     whole: bool = False
 
     @property

@@ -1,16 +1,18 @@
 """The source's side of a move: disk, memory, switchover, and the way back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from time import monotonic
 from typing import Any
 
-from agents.hypervisors.hypervisor import Fenced, HypervisorError
-from agents.hypervisors.qemu import mirror, paths, target, transfer
+from agents.hypervisors.hypervisor import Fenced, HypervisorError, Site
+from agents.hypervisors.qemu import mirror, paths, target, thin_line, transfer
 from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.convergence import Convergence, Sample
-from agents.hypervisors.qemu.monitor import Monitor, MonitorAway, Session
+from agents.hypervisors.qemu.monitor import MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.qemu.weft_transfer import Status
 from controller.wire.moves import Figures
 
 _POLL = 0.05
@@ -23,10 +25,11 @@ _ROUNDS = 3  # after which post-copy finishes the transfer, if it may
 class Source:
     """The source of one move of one machine. `several`: several paths lead from here."""
 
-    def __init__(self, monitor: Monitor, move: Move, options: Mapping[str, str], several: bool) -> None:
+    def __init__(self, vm: Vm, move: Move, site: Site, several: bool) -> None:
         if move.target is None:
             raise HypervisorError(f"move {move.name} has no target")
-        self._monitor, self._move, self._options = monitor, move, options
+        self._vm, self._monitor, self._move, self._site = vm, vm.monitor, move, site
+        self._thin = transfer.thin(move.tuning, site.options)
         self._places = target.memory(move.target)
         self._disk = move.target.disk is not None
         self._multipath = several and len(self._places) > 1
@@ -63,20 +66,22 @@ class Source:
         converging = Convergence(tuning.downtime_ms / 1000)
         if self._multipath:
             await paths.allow()
+        if self._thin and not self._vm.transfer.runs():
+            await self._connect()
         async with self._monitor.session() as session:
             if (await status(session))[0] not in (*transfer.UNDER_WAY, *POSTCOPY):
                 if await _run_state(session) == "postmigrate":
                     return  # all of it has been copied already
                 await self._begin(session)
         while True:
+            thin = await self._vm.transfer.status() if self._thin else None
             async with self._monitor.session() as session:
                 state, info = await status(session)
                 if state in transfer.FAILED:
-                    raise HypervisorError(f"memory cannot be transferred: {info.get('error-desc', state)}")
+                    raise HypervisorError(f"memory cannot be transferred: {await self._reason(info, state)}")
                 ram, now = info.get("ram", {}), monotonic()
                 if state == "active" and ram:
-                    number = ram["dirty-sync-count"]
-                    converging.add(Sample(now, number, ram["remaining"], ram["transferred"]))
+                    converging.add(_sample(now, ram, thin))
                 hybrid = tuning.post_copy and ram.get("dirty-sync-count", 0) > _ROUNDS
                 ended = state not in ("setup", "active", "cancelling", "wait-unplug")
                 ready = ended or hybrid or converging.ready
@@ -84,17 +89,36 @@ class Source:
                     await mirror.follow(session)
             if ready or now - said >= _SAY:
                 said = now
-                yield transfer.figures(info, now - began, converging.bandwidth, self._count)
+                found = transfer.figures(info, now - began, converging.bandwidth, self._count)
+                yield found if thin is None else found.model_copy(update={"wire": thin["wire"]})
             if ready:
                 return
             await asyncio.sleep(_POLL)
 
+    async def _connect(self) -> None:
+        """Connect weft-transfer to the destination's, unless QEMU needs it no more. Raises HypervisorError."""
+        async with self._monitor.session() as session:
+            if await _run_state(session) == "postmigrate":
+                return
+            if (await status(session))[0] in transfer.UNDER_WAY:  # its weft-transfer has ended
+                await session.execute("migrate_cancel")
+            await _ended(session, _PATIENCE)
+        kept = self._vm.known()
+        await self._vm.transfer.send(thin_line.outgoing(self._site, kept.platform, self._move, self._multipath))
+
+    async def _reason(self, info: dict[str, Any], state: str) -> str:
+        said = str(info.get("error-desc", state))
+        return f"{said}; {await self._vm.transfer.complaint()}" if self._thin else said
+
     async def _begin(self, session: Session) -> None:
-        tuning = self._move.tuning
+        tuning, options = self._move.tuning, self._site.options
         await _ended(session, _PATIENCE)  # the transfer before this one
-        await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, self._options, source=True))
-        await session.execute("migrate-set-parameters", transfer.parameters(tuning, self._options))
-        address = {"transport": "socket", "type": "inet", **self._places[0].inet(self._multipath)}
+        await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, options, source=True))
+        await session.execute("migrate-set-parameters", transfer.parameters(tuning, options))
+        if self._thin:
+            address = {"transport": "socket", "type": "unix", "path": str(self._vm.transfer.socket)}
+        else:
+            address = {"transport": "socket", "type": "inet", **self._places[0].inet(self._multipath)}
         await session.execute("migrate", {"channels": [{"channel-type": "main", "addr": address}]})
 
     async def switchover(self) -> Figures:
@@ -116,7 +140,7 @@ class Source:
             return told.model_copy(update={"paused_ms": info.get("downtime"), "wire": None})
         if state not in transfer.UNDER_WAY:
             raise Fenced(f"its memory is not on the way: {info.get('error-desc', state)}")
-        before = transfer.figures(info, 0.0, 0.0, self._count).wire or 0
+        before = await self._wire(info)
         if self._disk and state == "active":
             await mirror.there(session)  # checked while the guest still runs
         if self._move.tuning.post_copy and state == "active":
@@ -131,8 +155,13 @@ class Source:
         paused = monotonic() - began
         rate = info.get("ram", {}).get("mbps", 0.0) * 1e6 / 8
         told = transfer.figures(info, paused, rate, self._count)
-        wire = max((told.wire or 0) - before, 0)  # the bytes before were reported for the memory
+        wire = max(await self._wire(info) - before, 0)  # the bytes before were reported for the memory
         return told.model_copy(update={"paused_ms": paused * 1000, "wire": wire})
+
+    async def _wire(self, info: dict[str, Any]) -> int:
+        """Return the bytes that have gone over the line."""
+        thin = await self._vm.transfer.status() if self._thin else None
+        return int(info.get("ram", {}).get("transferred", 0)) if thin is None else thin["wire"]
 
     async def back(self) -> None:
         """End the transfer and the copy, and let the guest run on. Raises Fenced if its memory is already handed
@@ -151,8 +180,17 @@ class Source:
                 await session.yank()  # it hangs on a path that is gone
                 await _ended(session, _PATIENCE)
                 await mirror.cancel(session)
+            await self._vm.transfer.end()
             if await _run_state(session) in ("paused", "postmigrate"):
                 await session.execute("cont")
+
+
+def _sample(now: float, ram: dict[str, Any], thin: Status | None) -> Sample:
+    """Return a measurement from QEMU's figures, or over a thin line from those of weft-transfer as well."""
+    number, left = ram["dirty-sync-count"], ram["remaining"]
+    if thin is None:
+        return Sample(now, number, left, ram["transferred"])
+    return Sample(now, number, thin_line.left(left, thin), thin["wire"], thin["bandwidth"])
 
 
 async def status(session: Session) -> tuple[str, dict[str, Any]]:

@@ -15,6 +15,7 @@ CHANNELS = 1
 """Number of multifd channels. With more of them a connection that breaks can leave QEMU 10.0 waiting for ever: the
 failed channel reports its error, the others just end, and the thread that copies waits for one of those
 (docs/operate/qemu.md, "Traps"). Several paths come from MPTCP."""
+THIN = "thin"
 XBZRLE_CACHE = 256 << 20
 UNLIMITED = 10**12
 """Bytes per second."""
@@ -24,12 +25,18 @@ FAILED = ("failed", "cancelled")
 
 
 def compression(tuning: Tuning, options: Mapping[str, str]) -> str:
-    """Return `zstd`, `xbzrle` or `none`. The option `compression` must be the same at both ends."""
+    """Return `zstd`, `xbzrle`, `thin` (weft-transfer) or `none`. The option `compression` must be the same at both
+    ends."""
     if not tuning.compression:
         return "none"
     if tuning.post_copy:  # which works with neither multifd nor xbzrle
         return "none"
     return options.get("compression", "zstd")
+
+
+def thin(tuning: Tuning, options: Mapping[str, str]) -> bool:
+    """Return whether weft-transfer carries the memory."""
+    return compression(tuning, options) == THIN
 
 
 def capabilities(tuning: Tuning, options: Mapping[str, str], source: bool) -> dict[str, Any]:
@@ -40,7 +47,7 @@ def capabilities(tuning: Tuning, options: Mapping[str, str], source: bool) -> di
         "switchover-ack": source,
         "pause-before-switchover": source,  # the disk's copy ends after the guest's stop and before QEMU hands over
         "late-block-activate": not source,
-        "multifd": not tuning.post_copy and chosen != "xbzrle",
+        "multifd": not tuning.post_copy and chosen not in ("xbzrle", THIN),
         "xbzrle": chosen == "xbzrle",
         "auto-converge": source and tuning.auto_converge,
         "postcopy-ram": tuning.post_copy,
@@ -52,7 +59,7 @@ def capabilities(tuning: Tuning, options: Mapping[str, str], source: bool) -> di
 def parameters(tuning: Tuning, options: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments of `migrate-set-parameters`."""
     return {
-        "max-bandwidth": tuning.bandwidth // 8 if tuning.bandwidth else UNLIMITED,
+        "max-bandwidth": tuning.bandwidth // 8 if tuning.bandwidth and not thin(tuning, options) else UNLIMITED,
         "downtime-limit": tuning.downtime_ms,
         "multifd-channels": CHANNELS,
         "multifd-compression": "zstd" if compression(tuning, options) == "zstd" else "none",

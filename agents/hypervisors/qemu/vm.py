@@ -13,6 +13,7 @@ from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.monitor import Garbled, Monitor, MonitorAway, Session
 from agents.hypervisors.qemu.record import Record
+from agents.hypervisors.qemu.weft_transfer import WeftTransfer
 from controller.wire.machines import Condition, MachineState, Nic
 
 _STATISTICS = 5  # seconds between two looks of the balloon at the guest's memory
@@ -34,6 +35,7 @@ class Vm:
         self.monitor = Monitor(self.name, folder / "monitor")
         self.rescue = Monitor(self.name, folder / "rescue")  # for the guard
         self.agent = GuestAgent(self.name, folder / "agent")
+        self.transfer = WeftTransfer(folder)
         self._last: MachineState | None = None
 
     def record(self) -> Record | None:
@@ -139,6 +141,7 @@ class Vm:
     async def remove(self, disk: bool = True) -> None:
         """End QEMU, whatever it is doing, and remove everything of the machine; the disk only if `disk` is set."""
         await process.end(self.folder)
+        await self.transfer.end()
         await taps.unplug(self.folder)
         if disk:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,194 @@
+"""The door to weft-transfer (agents/transfer), the program that carries memory over thin lines: one process beside the
+machine's QEMU, at each end of a move. It is found again by its pid and its own command line, and outlives the agent.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+from asyncio.subprocess import Process
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from agents.answer import Unreadable, printable, read_json
+from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.qemu.target import HostPort
+
+PROGRAM = "weft-transfer"
+_READY = 40.0  # seconds until the ends are connected: the other one has to map its files first
+_LISTENS = 10.0
+_ANSWER = 5.0
+_LONGEST = 1 << 16  # bytes of a status
+_POLL = 0.02
+
+Phase = Literal["starting", "waiting", "ready", "streaming", "ended", "failed"]
+
+
+class Status(TypedDict):
+    """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `bandwidth` is the bytes per second
+    that the other end takes, `repeated` the bytes on the line for a page that was sent before."""
+
+    phase: Phase
+    error: str
+    stream: int
+    wire: int
+    flying: int
+    bandwidth: float
+    repeated: float
+    pages: dict[str, int]
+
+
+_STATUS = TypeAdapter(Status)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One move's session. `identity` is the directory of this cloudlet's certificate, and `peer` the other cloudlet;
+    without them the session is in the clear. `references` are files that both ends may have, by SHA-256."""
+
+    move: str
+    place: HostPort
+    multipath: bool = False
+    identity: Path | None = None
+    peer: str | None = None
+    references: Sequence[tuple[str, Path]] = ()
+    hashes: Path | None = None
+    bandwidth: int | None = None  # bits per second
+
+    def options(self) -> list[str]:
+        """Return the options of both ends. Pure."""
+        words = ["--move", self.move]
+        if self.identity is not None and self.peer is not None:
+            words += ["--identity", str(self.identity), "--peer", self.peer]
+        else:
+            words += ["--clear"]
+        for digest, path in self.references:
+            words += ["--reference", f"{digest}:{path}"]
+        if self.hashes is not None:
+            words += ["--hashes", str(self.hashes)]
+        return words + (["--multipath"] if self.multipath else [])
+
+
+class WeftTransfer:
+    """The process beside the machine of `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._name, self._folder = folder.name, folder
+        self.socket = folder / "transfer"
+        """The socket between QEMU and the process."""
+
+    def runs(self) -> bool:
+        return self._pid() is not None
+
+    async def send(self, session: Session) -> None:
+        """Connect to the destination's process, and wait until QEMU may begin. Raises HypervisorError."""
+        limit = ["--bandwidth", str(session.bandwidth)] if session.bandwidth else []
+        await self._reach(await self._start("send", "--to", session, limit), "ready", _READY)
+
+    async def receive(self, session: Session) -> None:
+        """Wait for the source's process. QEMU listens already. Raises HypervisorError."""
+        await self._reach(await self._start("receive", "--listen", session, []), "waiting", _LISTENS)
+
+    async def status(self) -> Status | None:
+        """Return what the process has done; None if there is none, and none has ended with a report."""
+        text = await self._ask()
+        if text is None:
+            with suppress(OSError):
+                text = self._path("report").read_bytes()
+        if not text:
+            return None
+        try:
+            return read_json(_STATUS, text, _LONGEST)
+        except Unreadable as error:
+            raise HypervisorError(f"{self._name}: the status of {PROGRAM} {error}") from None
+
+    async def end(self) -> None:
+        """End the process, and delete its mirror. QEMU finds its connection closed."""
+        if (pid := self._pid()) is not None:
+            with suppress(ProcessLookupError):
+                handle = os.pidfd_open(pid)
+                try:
+                    if self._pid() == pid:
+                        signal.pidfd_send_signal(handle, signal.SIGKILL)
+                finally:
+                    os.close(handle)
+        for name in ("mirror", "mirror.kept"):
+            (self._folder / name).unlink(missing_ok=True)
+
+    def _path(self, what: str) -> Path:
+        return self._folder / f"transfer.{what}"
+
+    def _pid(self) -> int | None:
+        try:
+            pid = int(self._path("pid").read_text())
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except (OSError, ValueError):
+            return None
+        return pid if str(self._path("status")).encode() in words else None
+
+    async def _start(self, verb: str, place: str, session: Session, more: list[str]) -> Process:
+        await self.end()
+        program = shutil.which(PROGRAM)
+        if program is None:
+            raise Refused(f"{PROGRAM} is not installed; the option 'compression' asks for it")
+        for what in ("status", "report"):
+            self._path(what).unlink(missing_ok=True)
+        argv = [program, verb, place, str(session.place), "--qemu", str(self.socket), *session.options(), *more]
+        argv += ["--mirror", str(self._folder / "mirror"), "--status", str(self._path("status"))]
+        argv += ["--report", str(self._path("report"))]
+        try:
+            with self._path("log").open("wb") as words:
+                process = await asyncio.create_subprocess_exec(
+                    *argv,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=words,
+                    stderr=words,
+                    start_new_session=True,
+                )
+            self._path("pid").write_text(str(process.pid))
+            return process
+        except OSError as error:
+            raise HypervisorError(f"{self._name}: {PROGRAM} cannot be started: {error.strerror}") from error
+
+    async def _reach(self, process: Process, phase: Phase, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    found = await self.status()
+                    if found is not None and found["phase"] == phase:
+                        return
+                    if (found is not None and found["phase"] == "failed") or process.returncode is not None:
+                        raise HypervisorError(f"{self._name}: {await self.complaint()}")
+                    await asyncio.sleep(_POLL)
+        except TimeoutError:
+            await self.end()
+            raise HypervisorError(f"{self._name}: {PROGRAM} was not {phase} within {seconds:g} s") from None
+
+    async def complaint(self) -> str:
+        """Return why the process has failed, for users."""
+        found = await self.status()
+        if found is not None and found["error"]:
+            return f"{PROGRAM}: {printable(found['error'], 400)}"
+        try:
+            said = self._path("log").read_text(errors="replace").strip()[-400:]
+        except OSError:
+            said = ""
+        return printable(said, 400) or f"{PROGRAM} has ended"
+
+    async def _ask(self) -> bytes | None:
+        """Return the status that the process gives; None if it does not run."""
+        try:
+            async with asyncio.timeout(_ANSWER):
+                reader, writer = await asyncio.open_unix_connection(str(self._path("status")))
+                try:
+                    return await reader.read(_LONGEST)
+                finally:
+                    writer.close()
+        except (OSError, TimeoutError):
+            return None
