@@ -12,7 +12,9 @@ def test_every_mechanism_has_tests_that_are_there() -> None:
     lines = [line for line in table.splitlines() if line.startswith("| ")][1:]
     assert len(lines) > 15
     for line in lines:
-        named = re.findall(r"`((?:tests|routeserver|agents/transfer)/\S+)`", line.rpartition("| ")[0] + line.split("|")[-2])
+        named = re.findall(
+            r"`((?:tests|routeserver|agents/transfer)/\S+)`", line.rpartition("| ")[0] + line.split("|")[-2]
+        )
         assert named, line
         for name in named:
             assert (ROOT / name).is_file(), name
