@@ -28,7 +28,7 @@ func (d *dying) Read(to []byte) (int, error) {
 }
 
 func TestBothEndsFailIfTheWaitingQEMUDies(t *testing.T) {
-	stream, _ := precopy(3000, 1)
+	stream, _ := precopy(1500, 1)
 	m := newMove(t, newCloudlet(t), newCloudlet(t))
 	m.through = func(conn net.Conn) net.Conn { return &dying{conn, 1 << 20} }
 	o := m.run(stream)
@@ -43,7 +43,7 @@ func TestBothEndsFailIfTheWaitingQEMUDies(t *testing.T) {
 }
 
 func TestTheWaitingQEMUSeesAStreamThatEndsTooEarly(t *testing.T) {
-	stream, _ := precopy(3000, 1)
+	stream, _ := precopy(1500, 1)
 	m := newMove(t, newCloudlet(t), newCloudlet(t))
 	m.dies = true
 	part := stream[:len(stream)/2]
@@ -53,7 +53,7 @@ func TestTheWaitingQEMUSeesAStreamThatEndsTooEarly(t *testing.T) {
 }
 
 func TestAMirrorThatIsCutIsAnErrorAndNoCrash(t *testing.T) {
-	stream, _ := precopy(3000, 1)
+	stream, _ := precopy(1500, 1)
 	m := newMove(t, newCloudlet(t), newCloudlet(t))
 	m.through = func(conn net.Conn) net.Conn {
 		if err := os.Truncate(m.to.path("mirror"), 1<<20); err != nil {
@@ -107,8 +107,9 @@ func TestEndsOfOtherMovesRefuseEachOther(t *testing.T) {
 
 func TestOptionsThatAreNotMeantAreRefused(t *testing.T) {
 	for text, args := range map[string]string{
-		`"" is neither send nor receive`:           "",
-		`"sned" is neither send nor receive`:       "sned",
+		`"" is not send, receive or store`:         "",
+		`"sned" is not send, receive or store`:     "sned",
+		"--qemu and --memory are required":         "store --qemu q",
 		"send goes with --to":                      "send --listen 1.2.3.4:5",
 		"--qemu, --move and --mirror are required": "send --to 1.2.3.4:5",
 		"--identity and --peer are required":       "send --to 1.2.3.4:5 --qemu q --move m --mirror f",

@@ -21,7 +21,11 @@ func main() {
 	}
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-		err = run(ctx, options)
+		if options.verb == store {
+			err = storeBase(ctx, options)
+		} else {
+			err = run(ctx, options)
+		}
 		stop()
 	}
 	if err != nil {

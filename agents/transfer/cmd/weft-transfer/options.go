@@ -18,13 +18,14 @@ var errDone = errors.New("done")
 
 // options are the checked command line.
 type options struct {
-	source     bool
+	verb       verb
 	place      string // host and port of the destination's end
 	qemu       string
 	move       string
 	identity   string // empty: no TLS
 	peer       string
 	multipath  bool
+	memory     string
 	mirror     string
 	pages      int
 	keep       bool
@@ -36,6 +37,15 @@ type options struct {
 	report     string
 }
 
+// verb is what the command does.
+type verb string
+
+const (
+	send    verb = "send"
+	receive verb = "receive"
+	store   verb = "store"
+)
+
 // reference is a file that the other end may have too.
 type reference struct{ path, digest string }
 
@@ -44,6 +54,8 @@ const intro = `weft-transfer: one end of a move of a virtual machine over a thin
     weft-transfer send --to HOST:PORT [options]         beside the QEMU that has the machine: connects to the other end,
                                                         then QEMU migrates into the socket --qemu
     weft-transfer receive --listen HOST:PORT [options]  beside the QEMU that waits for the machine at the socket --qemu
+    weft-transfer store --qemu SOCKET --memory FILE     makes a reference file of a stopped machine's memory: QEMU migrates
+                                                        into the socket --qemu
 
 `
 
@@ -51,6 +63,9 @@ var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func parse(args []string, output io.Writer) (*options, error) {
 	o := &options{}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		o.verb, args = verb(args[0]), args[1:]
+	}
 	f := flag.NewFlagSet("weft-transfer", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	to := f.String("to", "", "`host:port` of the destination's end (send)")
@@ -61,6 +76,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	f.StringVar(&o.peer, "peer", "", "`name` of the other cloudlet, which its certificate must have")
 	clear := f.Bool("clear", false, "without TLS, in place of --identity and --peer: for regions without an authority")
 	f.BoolVar(&o.multipath, "multipath", false, "MPTCP, over all paths that the kernel knows")
+	f.StringVar(&o.memory, "memory", "", "`file` for the distinct pages of the machine's memory (store)")
 	f.StringVar(&o.mirror, "mirror", "", "`file` of the machine's mirror, as large as its memory at most (required)")
 	size := f.Int64("mirror-bytes", 1<<40, "`bytes` of the machine's memory that are mirrored; 0: no deltas, and no page is known by its content")
 	f.BoolVar(&o.keep, "keep", false, "keep the mirror after the move, for the machine's way back")
@@ -78,10 +94,6 @@ func parse(args []string, output io.Writer) (*options, error) {
 	f.StringVar(&o.status, "status", "", "`path` of a unix socket that answers each connection with the status, as a line of JSON")
 	f.StringVar(&o.report, "report", "", "`file` for the status at the end")
 	showVersion := f.Bool("version", false, "print the version and exit")
-	verb := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		verb, args = args[0], args[1:]
-	}
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(output, intro)
 		f.SetOutput(output)
@@ -94,17 +106,18 @@ func parse(args []string, output io.Writer) (*options, error) {
 		fmt.Fprintln(output, "weft-transfer", version)
 		return nil, errDone
 	}
-	o.source, o.pages = verb == "send", int(*size/stream.PageSize)
-	o.place = *listen
-	if o.source {
-		o.place = *to
-	}
+	o.place, o.pages = *to+*listen, int(*size/stream.PageSize)
 	switch {
-	case verb != "send" && verb != "receive":
-		return nil, fmt.Errorf("%q is neither send nor receive; see --help", verb)
+	case o.verb != send && o.verb != receive && o.verb != store:
+		return nil, fmt.Errorf("%q is not send, receive or store; see --help", o.verb)
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("%q is not an option; see --help", f.Arg(0))
-	case o.source && *listen != "" || !o.source && *to != "":
+	case o.verb == store:
+		if o.qemu == "" || o.memory == "" {
+			return nil, errors.New("--qemu and --memory are required; see --help")
+		}
+		return o, nil
+	case (o.verb == send) != (*listen == "") || (o.verb == receive) != (*to == ""):
 		return nil, errors.New("send goes with --to, and receive with --listen; see --help")
 	case o.qemu == "" || o.move == "" || o.mirror == "":
 		return nil, errors.New("--qemu, --move and --mirror are required; see --help")

@@ -56,7 +56,7 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer e.close()
-	if o.source {
+	if o.verb == send {
 		err = e.send(ctx)
 	} else {
 		err = e.receive(ctx)
@@ -100,7 +100,7 @@ func (e *end) greet(over *line.Line) (err error) {
 	for _, reference := range e.references {
 		own.References = append(own.References, reference.Digest)
 	}
-	if e.agreed, err = over.Greet(own, e.source); err != nil {
+	if e.agreed, err = over.Greet(own, e.verb == send); err != nil {
 		return err
 	}
 	if e.memory, err = e.mirror.Memory(e.agreed.Mirror, e.agreed.Kept); err != nil {
@@ -131,26 +131,13 @@ func (e *end) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	qemu, err := e.awaitQEMU(ctx)
+	e.report.Reached(ends.Ready)
+	qemu, err := awaitQEMU(ctx, e.qemu)
 	if err != nil {
 		return over.Refuse(err.Error())
 	}
 	e.report.Reached(ends.Streaming)
-	return source.Run(ctx, qemu.(*net.UnixConn))
-}
-
-// awaitQEMU returns the connection of the QEMU that sends.
-func (e *end) awaitQEMU(ctx context.Context) (net.Conn, error) {
-	listener, err := listenUnix(e.qemu)
-	if err != nil {
-		return nil, err
-	}
-	defer listener.Close()
-	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
-	defer stop()
-	e.report.Reached(ends.Ready)
-	conn, err := listener.Accept()
-	return conn, errors.Join(ctx.Err(), err)
+	return source.Run(ctx, qemu)
 }
 
 func (e *end) receive(ctx context.Context) error {

@@ -153,7 +153,12 @@ var errEnded = errors.New("the other end has ended the session")
 // send puts batches on the line.
 func (s *Source) send(ctx context.Context, order <-chan job) error {
 	for next := range order {
-		packed := <-next.packed
+		var packed []byte
+		select {
+		case packed = <-next.packed:
+		case <-ctx.Done(): // no worker may have it
+			return ctx.Err()
+		}
 		if err := s.limited(ctx, len(packed)); err != nil {
 			return err
 		}
