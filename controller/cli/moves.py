@@ -129,7 +129,13 @@ def finish(name: Move) -> None:
 def print_steps(move: Row) -> None:
     """Print a line for every step."""
     lines = [
-        [_name(step), toned(step["state"]), _took(step["seconds"]), *_copied(step), Prose(step["detail"] or "")]
+        [
+            _name(step),
+            toned(step["state"]),
+            _took(step["seconds"]),
+            *_copied(step),
+            Prose(step["detail"] or _pages(step)),
+        ]
         for step in move["steps"]
     ]
     table(["STEP", "STATE", "TOOK", "COPIED", "ON THE WIRE", "PAUSE", "WHAT"], lines)
@@ -144,6 +150,17 @@ def _copied(step: Row) -> list[object]:
     pause = figures.get("paused_ms")
     sizes: list[object] = [size(figures[key]) if figures.get(key) is not None else None for key in ("done", "wire")]
     return [*sizes, f"{pause:,.0f} ms" if pause is not None else None]
+
+
+def _pages(step: Row) -> str:
+    """Return how a step's pages went over a thin line; empty if they went otherwise."""
+    pages = step["figures"].get("pages")
+    if not pages:
+        return ""
+    words = (("zero", "zero"), ("same", "unchanged"), ("known", "known there"), ("delta", "changed in part"))
+    told = [f"{pages[key]:,} {word}" for key, word in (*words, ("literal", "sent whole")) if pages[key]]
+    told += [f"{pages['repeats']:,} parts sent again"] if pages["repeats"] else []
+    return f"pages: {', '.join(told)}" + ("; a copy of an earlier stay was there" if pages["kept"] else "")
 
 
 def _follow(api: Client, name: str) -> None:

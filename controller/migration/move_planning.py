@@ -13,7 +13,7 @@ from controller.db.moves import MoveRow
 from controller.db.vms import VmRow
 from controller.migration.borrowed_pools import borrowed
 from controller.migration.predictions import unlike
-from controller.wire.moves import Tuning
+from controller.wire.moves import Keep, Tuning
 
 
 async def planned(
@@ -55,7 +55,12 @@ async def planned(
         keep=keep,
         linger=rules.linger_seconds if linger is None else linger,
         borrowed=await borrowed(session, vm),
-        tuning=Tuning(downtime_ms=rules.downtime_ms, compression=rules.compression, post_copy=rules.post_copy),
+        tuning=Tuning(
+            downtime_ms=rules.downtime_ms,
+            compression=rules.compression,
+            post_copy=rules.post_copy,
+            keep=Keep(seconds=rules.keep_seconds, bytes=rules.keep_bytes) if rules.keep_seconds else None,
+        ),
     )
     authorise(intent, plan)
     return plan

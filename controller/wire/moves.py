@@ -69,13 +69,23 @@ class Target(Message):
     platform: Platform | None = None
 
 
+class Keep(Message):
+    """The copy of a VM's memory that both ends of a move keep for the way back: for how many `seconds`, and at most how
+    many `bytes` for all VMs of a cloudlet."""
+
+    seconds: Annotated[int, Field(ge=1, le=2_592_000)]
+    bytes: Count
+
+
 class Tuning(Message):
-    """The policy's limits on a transfer. `downtime_ms` is the pause that the driver aims at."""
+    """The policy's limits on a transfer. `downtime_ms` is the pause that the driver aims at. `keep` is None if no copy
+    is kept; an agent of an older release does not know it."""
 
     downtime_ms: Annotated[int, Field(ge=1, le=60_000)] = 300
     compression: bool = True
     auto_converge: bool = True
     post_copy: bool = False
+    keep: Annotated[Keep | None, Field(exclude_if=lambda keep: keep is None)] = None
     bandwidth: Count | None = None
     """Maximum bits per second; None: no limit other than the link's."""
 
@@ -118,10 +128,25 @@ class Orders(Message):
     orders: list[Order]
 
 
+class Pages(Message):
+    """Pages of memory by the way in which they went over a thin line: all `zero`; the `same` as there; a copy of a page
+    that is `known` there; as a `delta`; as a `literal`. `repeats` are parts that had to go again, as the ends differed
+    in what they knew. `kept`: both ends had a copy of an earlier stay."""
+
+    zero: Count
+    same: Count
+    known: Count
+    delta: Count
+    literal: Count
+    repeats: Count = 0
+    kept: bool = False
+
+
 class Figures(Message):
     """Measured values, as far as they apply; sums over the whole act. `total` and `done` are bytes of the act's work,
     `wire` the bytes that went over the network; `bandwidth` is in bits per second, `dirty_rate` in bytes a second,
-    times in seconds or, where the name says so, milliseconds. `paused_ms` is how long the hypervisor stopped the VM."""
+    times in seconds or, where the name says so, milliseconds. `paused_ms` is how long the hypervisor stopped the VM.
+    `pages` are those of a copy over a thin line."""
 
     seconds: Real | None = None
     done: Count | None = None
@@ -133,6 +158,7 @@ class Figures(Message):
     paused_ms: Real | None = None
     paths: Annotated[int, Field(ge=1, le=64)] | None = None
     rounds: Count | None = None
+    pages: Annotated[Pages | None, Field(exclude_if=lambda pages: pages is None)] = None
 
 
 class Progress(Message):

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.qemu.kept_copies import FOLDER
 from agents.hypervisors.qemu.weft_transfer import WeftTransfer
-from controller.wire.moves import Tuning
+from controller.wire.moves import Keep, Tuning
 from lab.hosts import Host, Hosts
 from lab.patience import until
 from tests.integration.qemu_hosts import boot, condition, copy, hand_over, images, kind, move, prepare, right, work
@@ -45,6 +46,11 @@ def left(thin: Hosts) -> list[Path]:
     return [*thin.one.state.glob("*/mirror*"), *thin.two.state.glob("*/mirror*")]
 
 
+def sealed(host: Host) -> bool:
+    """Return whether the host keeps a copy of the machine's memory."""
+    return (host.state / FOLDER / "vm1" / "mirror.kept").exists()
+
+
 @pytest.mark.smoke
 def test_there_and_back_under_load(thin: Hosts) -> None:
     """The guest's data is right after each move, little of its memory goes over the line, and no mirror stays."""
@@ -58,6 +64,27 @@ def test_there_and_back_under_load(thin: Hosts) -> None:
         hand_over(here, there, name)
         right(there, "memory")
         until(lambda: not left(thin), "the mirrors are deleted", 5)
+
+
+def test_the_way_home_costs_what_has_changed(thin: Hosts) -> None:
+    """Both ends keep a copy of the memory; it is deleted when its time is over, and when the machine starts anew."""
+    one, two = thin.one, thin.two
+    kept = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
+    boot(one)
+    work(one, "memory", "start", "mib=16", "rate=1")
+    wires = []
+    for number, (here, there) in enumerate(((one, two), (two, one))):
+        name = f"m{number}"
+        figures = copy(here, name, prepare(there, name, kept), kept)
+        assert figures.wire is not None and figures.pages is not None
+        assert figures.pages.kept == (number == 1)
+        wires.append(figures.wire)
+        hand_over(here, there, name)
+        right(there, "memory")
+        until(lambda: all(sealed(host) for host in (one, two)), "both copies are sealed", 10)
+    assert wires[1] < wires[0] / 3
+    one.do(one.driver.stop("vm1"))
+    assert not sealed(one), "the machine was stopped: its memory is worth nothing"
 
 
 @pytest.mark.parametrize("end", ["source", "destination"])

@@ -51,7 +51,7 @@ class Domain(Vm):
         """End QEMU at once; then libvirt tidies up, if it answers. libvirt alone would ask QEMU to end and wait for it,
         while the other end of a move hangs on a connection that nobody serves."""
         await process.end(self.folder)
-        await self.transfer.end()
+        await self.transfer.finish()
         with suppress(LibvirtAway):
             await self._libvirt.destroy(self.uuid)
         if disk:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, HypervisorError, Site
-from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process
+from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process, thin_line
 from agents.hypervisors.qemu.accelerator import version
 from agents.hypervisors.qemu.condition import COMING
 from agents.hypervisors.qemu.digests import Digests
@@ -38,6 +38,7 @@ class Qemu:
         self._followed: dict[str, str] = {}  # by machine: the move whose post-copy is or was followed
         self._peers: dict[str, str] = {}  # by move: the other cloudlet
         self._digests = Digests(site.state_dir)
+        self._copies = thin_line.copies(site)
         self._here = Here(site, self._digests)
         self._addresses = list(dict.fromkeys((site.address, *site.paths)))
         self._several = len(self._addresses) > 1
@@ -67,6 +68,7 @@ class Qemu:
         self._peers[move] = peer
 
     async def machines(self) -> Mapping[str, MachineState]:
+        self._copies.expire()
         folders = self._site.state_dir.glob("*/machine.json")
         names = [path.parent.name for path in folders]
         states = await asyncio.gather(*(self._vm(name).seen() for name in names))
@@ -77,6 +79,7 @@ class Qemu:
 
     async def start(self, machine: Machine, attachment: Attachment, serving: Nic) -> None:
         async with self._locks[machine.name]:
+            self._copies.forget(machine.name)
             await boot.start(self._site, self._vm(machine.name), machine, attachment, serving, self._digests)
 
     async def prepare(
@@ -195,6 +198,7 @@ class Qemu:
                     await process.ended(vm.folder, patience)
             await arrival.leave(vm)
             await vm.remove(disk=False)
+            self._copies.forget(name)
 
     async def link(self, name: str, nic: Nic, up: bool) -> None:
         async with self._locks[name]:

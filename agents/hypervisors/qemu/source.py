@@ -90,7 +90,7 @@ class Source:
             if ready or now - said >= _SAY:
                 said = now
                 found = transfer.figures(info, now - began, converging.bandwidth, self._count)
-                yield found if thin is None else found.model_copy(update={"wire": thin["wire"]})
+                yield found if thin is None else found.model_copy(update=thin_line.figures(thin))
             if ready:
                 return
             await asyncio.sleep(_POLL)
@@ -103,8 +103,8 @@ class Source:
             if (await status(session))[0] in transfer.UNDER_WAY:  # its weft-transfer has ended
                 await session.execute("migrate_cancel")
             await _ended(session, _PATIENCE)
-        kept = self._vm.known()
-        await self._vm.transfer.send(thin_line.outgoing(self._site, kept.platform, self._move, self._multipath))
+        name, platform = self._vm.name, self._vm.known().platform
+        await self._vm.transfer.send(thin_line.outgoing(self._site, name, platform, self._move, self._multipath))
 
     async def _reason(self, info: dict[str, Any], state: str) -> str:
         said = str(info.get("error-desc", state))

@@ -141,7 +141,7 @@ class Vm:
     async def remove(self, disk: bool = True) -> None:
         """End QEMU, whatever it is doing, and remove everything of the machine; the disk only if `disk` is set."""
         await process.end(self.folder)
-        await self.transfer.end()
+        await self.transfer.finish()
         await taps.unplug(self.folder)
         if disk:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -24,6 +24,7 @@ PROGRAM = "weft-transfer"
 _READY = 40.0  # seconds until the ends are connected: the other one has to map its files first
 _LISTENS = 10.0
 _ANSWER = 5.0
+_SEALS = 15.0  # seconds for the digest of a copy: a gigabyte of memory takes one
 _LONGEST = 1 << 16  # bytes of a status
 _POLL = 0.02
 
@@ -32,7 +33,8 @@ Phase = Literal["starting", "waiting", "ready", "streaming", "ended", "failed"]
 
 class Status(TypedDict):
     """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `bandwidth` is the bytes per second
-    that the other end takes, `repeated` the bytes on the line for a page that was sent before."""
+    that the other end takes, `repeated` the bytes on the line for a page that was sent before, `wrong` the number of
+    batches that went again, and `pages` the operations by kind."""
 
     phase: Phase
     error: str
@@ -41,6 +43,8 @@ class Status(TypedDict):
     flying: int
     bandwidth: float
     repeated: float
+    wrong: int
+    kept: bool
     pages: dict[str, int]
 
 
@@ -50,10 +54,13 @@ _STATUS = TypeAdapter(Status)
 @dataclass(frozen=True)
 class Session:
     """One move's session. `identity` is the directory of this cloudlet's certificate, and `peer` the other cloudlet;
-    without them the session is in the clear. `references` are files that both ends may have, by SHA-256."""
+    without them the session is in the clear. `mirror` is the file for the machine's memory, which `keep` lets stay
+    after the move. `references` are files that both ends may have, by SHA-256."""
 
     move: str
     place: HostPort
+    mirror: Path
+    keep: bool = False
     multipath: bool = False
     identity: Path | None = None
     peer: str | None = None
@@ -63,7 +70,7 @@ class Session:
 
     def options(self) -> list[str]:
         """Return the options of both ends. Pure."""
-        words = ["--move", self.move]
+        words = ["--move", self.move, "--mirror", str(self.mirror), *(["--keep"] if self.keep else [])]
         if self.identity is not None and self.peer is not None:
             words += ["--identity", str(self.identity), "--peer", self.peer]
         else:
@@ -118,8 +125,16 @@ class WeftTransfer:
                         signal.pidfd_send_signal(handle, signal.SIGKILL)
                 finally:
                     os.close(handle)
-        for name in ("mirror", "mirror.kept"):
-            (self._folder / name).unlink(missing_ok=True)
+        (self._folder / "mirror").unlink(missing_ok=True)
+
+    async def finish(self) -> None:
+        """Let the process end by itself when its QEMU has ended, so that it can seal a copy that is kept; else end
+        it."""
+        pid = self._pid()
+        if pid is not None and "--keep" in self._words(pid):
+            with suppress(ProcessLookupError, TimeoutError):
+                await _exit(pid, _SEALS)
+        await self.end()
 
     def _path(self, what: str) -> Path:
         return self._folder / f"transfer.{what}"
@@ -127,10 +142,16 @@ class WeftTransfer:
     def _pid(self) -> int | None:
         try:
             pid = int(self._path("pid").read_text())
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except (OSError, ValueError):
             return None
-        return pid if str(self._path("status")).encode() in words else None
+        return pid if str(self._path("status")) in self._words(pid) else None
+
+    @staticmethod
+    def _words(pid: int) -> list[str]:
+        try:
+            return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")
+        except OSError:
+            return []
 
     async def _start(self, verb: str, place: str, session: Session, more: list[str]) -> Process:
         await self.end()
@@ -140,8 +161,7 @@ class WeftTransfer:
         for what in ("status", "report"):
             self._path(what).unlink(missing_ok=True)
         argv = [program, verb, place, str(session.place), "--qemu", str(self.socket), *session.options(), *more]
-        argv += ["--mirror", str(self._folder / "mirror"), "--status", str(self._path("status"))]
-        argv += ["--report", str(self._path("report"))]
+        argv += ["--status", str(self._path("status")), "--report", str(self._path("report"))]
         try:
             with self._path("log").open("wb") as words:
                 process = await asyncio.create_subprocess_exec(
@@ -192,3 +212,15 @@ class WeftTransfer:
                     writer.close()
         except (OSError, TimeoutError):
             return None
+
+
+async def _exit(pid: int, seconds: float) -> None:
+    """Wait for the end of a process. Raises ProcessLookupError if there is none, and TimeoutError."""
+    handle, ended, loop = os.pidfd_open(pid), asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(handle, ended.set)
+    try:
+        async with asyncio.timeout(seconds):
+            await ended.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)

@@ -68,6 +68,15 @@ def test_list_and_show(controller: Controller, weft: Weft) -> None:
     assert weft("move", "show", "move-1", "-o", "json").json == MOVE
 
 
+def test_a_copy_over_a_thin_line_says_what_was_saved(controller: Controller, weft: Weft) -> None:
+    pages = {"zero": 20286, "same": 0, "known": 5446, "delta": 208, "literal": 24438, "repeats": 0, "kept": True}
+    memory = STEP | {"step": "memory", "figures": FIGURES | {"pages": pages}}
+    controller.answers["GET", "/api/v1/moves/move-1"] = MOVE | {"steps": [memory, STEP]}
+    shown = " ".join(weft("move", "show", "move-1").out.split())
+    assert "pages: 20,286 zero, 5,446 known there, 208 changed in part, 24,438 sent whole;" in shown
+    assert "a copy of an earlier stay was there" in shown and "unchanged" not in shown and "again" not in shown
+
+
 def test_watch_says_each_step_once_and_how_it_ended(controller: Controller, weft: Weft) -> None:
     moving = MOVE | {"state": "moving", "step": "memory", "steps": [STEP]}
     controller.answers["GET", "/api/v1/moves/move-1"] = lambda request: stream(moving, MOVE)

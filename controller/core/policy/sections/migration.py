@@ -8,7 +8,16 @@ from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Migration
 from controller.core.policy.policy import Policy
 
-_AS_THEY_ARE = ("moves_per_link", "moves_per_cloudlet", "downtime_ms", "compression", "post_copy", "cpu")
+_AS_THEY_ARE = (
+    "moves_per_link",
+    "moves_per_cloudlet",
+    "downtime_ms",
+    "compression",
+    "post_copy",
+    "keep_seconds",
+    "keep_bytes",
+    "cpu",
+)
 
 
 def read(data: Mapping[str, Any]) -> Migration:

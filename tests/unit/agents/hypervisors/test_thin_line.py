@@ -9,7 +9,7 @@ from agents.hypervisors.qemu import thin_line
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
-from controller.wire.moves import Target, Tuning
+from controller.wire.moves import Figures, Keep, Pages, Target, Tuning
 from controller.wire.platforms import Platform
 
 PLACE = HostPort("192.0.2.2", 49152)
@@ -36,6 +36,8 @@ def status(**changes: object) -> Status:
         "flying": 0,
         "bandwidth": 0.0,
         "repeated": 0.0,
+        "wrong": 0,
+        "kept": False,
         "pages": {},
     }
     return found | changes  # type: ignore[return-value]
@@ -43,7 +45,7 @@ def status(**changes: object) -> Status:
 
 def outgoing(folder: Path, **changes: object) -> Session:
     move = Move(name="m1", role="outgoing", target=Target(memory=[f"tcp:{PLACE}"]), peer="c2")
-    return thin_line.outgoing(site(folder), PLATFORM, move.model_copy(update=changes), multipath=True)
+    return thin_line.outgoing(site(folder), "vm1", PLATFORM, move.model_copy(update=changes), multipath=True)
 
 
 def test_only_the_disk_of_the_image_is_a_reference(tmp_path: Path) -> None:
@@ -75,6 +77,22 @@ def test_the_policys_bandwidth_is_the_lines(tmp_path: Path) -> None:
     assert outgoing(tmp_path, tuning=Tuning(bandwidth=5_000_000)).bandwidth == 5_000_000
 
 
+def test_a_mirror_stays_only_if_the_policy_says_so(tmp_path: Path) -> None:
+    gone, kept = outgoing(tmp_path), outgoing(tmp_path, tuning=Tuning(keep=Keep(seconds=60, bytes=1 << 30)))
+    assert "--keep" not in gone.options() and "--keep" in kept.options()
+    assert gone.mirror == tmp_path / "state" / "vm1" / "mirror", "it is deleted with the machine's folder"
+    assert (tmp_path / "state" / "vm1") not in kept.mirror.parents
+
+
+def test_what_was_saved_by_what_is_told() -> None:
+    pages = {"zero": 1, "same": 2, "copy": 3, "delta": 4, "literal": 5, "bytes": 6, "block": 7}
+    found = Figures().model_copy(update=thin_line.figures(status(wire=8, pages=pages, wrong=9, kept=True)))
+    told = Figures.model_validate_json(found.model_dump_json())
+    assert told.wire == 8
+    assert told.pages == Pages(zero=1, same=2, known=3, delta=4, literal=5, repeats=9, kept=True)
+    assert "pages" not in Figures(wire=8).model_dump(), "a controller of an older release does not know it"
+
+
 def test_pages_count_for_what_such_pages_have_cost() -> None:
     assert thin_line.left(4096 * 100, status(repeated=1000.0, flying=50_000)) == 150_000
     assert thin_line.left(4096 * 100, status(repeated=2.5)) == 250
@@ -85,7 +103,7 @@ async def test_a_program_that_is_not_installed_is_named(tmp_path: Path, monkeypa
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "vm1").mkdir()
     with pytest.raises(Refused, match="weft-transfer is not installed; the option 'compression' asks for it"):
-        await WeftTransfer(tmp_path / "vm1").receive(Session("m1", PLACE))
+        await WeftTransfer(tmp_path / "vm1").receive(Session("m1", PLACE, tmp_path / "mirror"))
 
 
 async def test_a_program_that_ends_at_once_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +113,7 @@ async def test_a_program_that_ends_at_once_is_quoted(tmp_path: Path, monkeypatch
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     (tmp_path / "vm1").mkdir()
     with pytest.raises(HypervisorError, match="vm1: weft-transfer: --colour is no option"):
-        await WeftTransfer(tmp_path / "vm1").receive(Session("m1", PLACE))
+        await WeftTransfer(tmp_path / "vm1").receive(Session("m1", PLACE, tmp_path / "mirror"))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"phase": "over"}', '{"phase": "ended"}'])

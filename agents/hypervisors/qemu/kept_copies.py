@@ -1,0 +1,84 @@
+"""Copies of machines' memory that both ends of a move keep, so that the way back costs only what has changed
+(docs/operate/qemu.md, "Thin lines"). Each is the mirror of weft-transfer, in a folder of the machine's name.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.hypervisors.hypervisor import HypervisorError
+from agents.storage import durable
+
+FOLDER = ".kept"
+"""Its name cannot be a machine's."""
+
+_UNTIL = "until"
+_SEALED = "mirror.kept"
+
+
+@dataclass(frozen=True)
+class _Copy:
+    name: str
+    folder: Path
+    until: float
+    bytes: int
+
+
+class KeptCopies:
+    """The copies below a driver's state directory. `busy` tells whether a machine is on its way, so that its copy is in
+    use."""
+
+    def __init__(self, state: Path, busy: Callable[[str], bool], clock: Callable[[], float] = time.time) -> None:
+        self._folder, self._busy, self._clock = state / FOLDER, busy, clock
+
+    def mirror(self, name: str, seconds: int, most: int) -> Path:
+        """Return the file for a machine's copy, which is kept for so many seconds from now. The copies that end first
+        make room, until all others have at most `most` bytes. Raises HypervisorError."""
+        folder = self._folder / name
+        self.expire()
+        others = sorted((one for one in self._all() if one.name != name), key=lambda one: one.until)
+        taken = sum(one.bytes for one in others)
+        for one in others:
+            if taken > most and not self._busy(one.name):
+                self.forget(one.name)
+                taken -= one.bytes
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            durable.replace(folder / _UNTIL, f"{self._clock() + seconds:.0f}")
+        except OSError as error:
+            raise HypervisorError(f"no copy of {name} can be kept in {folder}: {error.strerror}") from error
+        return folder / "mirror"
+
+    def expire(self) -> None:
+        """Delete copies whose time is over, and those of moves that have failed."""
+        for one in self._all():
+            sealed = (one.folder / _SEALED).exists()
+            if (one.until <= self._clock() or not sealed) and not self._busy(one.name):
+                self.forget(one.name)
+
+    def forget(self, name: str) -> None:
+        """Delete the copy of a machine: it has started anew, or has been stopped."""
+        shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def _all(self) -> Iterator[_Copy]:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for folder in sorted(self._folder.iterdir()):
+                yield _Copy(folder.name, folder, _until(folder), _size(folder))
+
+
+def _until(folder: Path) -> float:
+    """Return when a copy's time is over; at once if nothing says so."""
+    try:
+        return float((folder / _UNTIL).read_text())
+    except (OSError, ValueError):
+        return 0.0
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes that a copy takes on the disk. A mirror is a sparse file."""
+    with suppress(OSError):
+        return sum(path.stat().st_blocks * 512 for path in folder.iterdir())
+    return 0
