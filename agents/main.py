@@ -25,6 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "strongswan":
             return _strongswan(options.config)
+        if options.command == "base-memory":
+            return asyncio.run(_base_memory(options))
         return asyncio.run(_run(options.config) if options.command == "run" else _show(options.output))
     except (ConfigError, StateError, CannotStart) as error:
         print(f"weft-agent: {error}", file=sys.stderr)
@@ -48,7 +50,37 @@ def _parser() -> argparse.ArgumentParser:
         "strongswan", help="print the strongswan.conf to start charon with; see docs/network/ipsec.md"
     )
     strongswan.add_argument("--config", type=Path, required=True, metavar="FILE", help="the agent's TOML file")
+    base = commands.add_parser(
+        "base-memory", help="boot a machine of an image, and store its memory for moves over thin lines; a minute"
+    )
+    base.add_argument("image", help="a folder below the driver's images")
+    base.add_argument("--config", type=Path, required=True, metavar="FILE", help="the agent's TOML file")
+    base.add_argument("--driver", choices=("qemu", "libvirt"), default="qemu", help="whose images and options [qemu]")
+    base.add_argument("--mib", type=int, default=512, help="memory of the machine, in MiB [512]")
+    base.add_argument("--seconds", type=float, default=120.0, help="time to boot, if no guest agent answers [120]")
     return parser
+
+
+async def _base_memory(options: argparse.Namespace) -> int:
+    from agents.hypervisors.found import IMAGES
+    from agents.hypervisors.hypervisor import HypervisorError, Site
+    from agents.hypervisors.qemu import base_memory
+
+    settings = load(options.config)
+    driver = settings.hypervisors.get(options.driver)
+    site = Site(
+        cloudlet=settings.cloudlet,
+        state_dir=settings.state_dir / "hypervisors" / options.driver,
+        images=(driver.images if driver is not None else None) or IMAGES,
+        address="",
+        options=driver.options if driver is not None else {},
+    )
+    try:
+        made = await base_memory.make(site, options.image, options.mib << 20, options.seconds)
+    except HypervisorError as error:
+        raise CannotStart(str(error)) from error
+    print(f"{made}: {made.stat().st_size / (1 << 20):.0f} MiB; copy it into the image's folder at the other cloudlets")
+    return 0
 
 
 async def _run(config: Path) -> int:

@@ -2,19 +2,33 @@
 # ruff: noqa: F401, F811 - fixtures are imported
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.hypervisor import HypervisorError, Site
+from agents.hypervisors.qemu import base_memory
 from agents.hypervisors.qemu.kept_copies import FOLDER
 from agents.hypervisors.qemu.weft_transfer import WeftTransfer
 from controller.wire.moves import Keep, Tuning
 from lab.hosts import Host, Hosts
 from lab.patience import until
-from tests.integration.qemu_hosts import boot, condition, copy, hand_over, images, kind, move, prepare, right, work
+from tests.integration.qemu_hosts import (
+    boot,
+    condition,
+    copy,
+    hand_over,
+    images,
+    kind,
+    machine,
+    move,
+    prepare,
+    right,
+    work,
+)
 
 pytestmark = pytest.mark.lab
 
@@ -85,6 +99,29 @@ def test_the_way_home_costs_what_has_changed(thin: Hosts) -> None:
     assert wires[1] < wires[0] / 3
     one.do(one.driver.stop("vm1"))
     assert not sealed(one), "the machine was stopped: its memory is worth nothing"
+
+
+def test_a_base_memory_saves_what_every_boot_has(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
+    """The memory of one boot, stored by the agent's command, against the same move without."""
+    own = tmp_path / "images"
+    shutil.copytree(images, own, symlinks=True)
+    wires = []
+    for part in ("without", "with"):
+        hosts = kind(tmp_path / part, own, rates=(RATE,), options=THIN)
+        try:
+            if part == "with":
+                site = Site("c1", tmp_path / "base", own, "", options=THIN)
+                made = hosts.one.do(base_memory.make(site, "lab", machine().memory, 120))
+                assert made.stat().st_size > 1 << 20
+                assert not list((tmp_path / "base").glob(".base-*")), "nothing else is left"
+            boot(hosts.one)
+            figures = copy(hosts.one, "m1", prepare(hosts.two, "m1"))
+            hand_over(hosts.one, hosts.two, "m1")
+            assert figures.wire is not None
+            wires.append(figures.wire)
+        finally:
+            hosts.close()
+    assert wires[1] < 0.6 * wires[0]
 
 
 @pytest.mark.parametrize("end", ["source", "destination"])

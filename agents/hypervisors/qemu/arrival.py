@@ -49,9 +49,7 @@ async def prepare(
             disk = machine.disk is not None
             waits = await destination.wait(session, addresses, move.tuning, site.options, disk, vm.transfer.socket)
         if transfer.thin(move.tuning, site.options):
-            await vm.transfer.receive(
-                thin_line.session(site, vm.name, vm.known().platform, move, memory(waits)[0], len(addresses) > 1)
-            )
+            await vm.transfer.receive(thin_line.session(site, vm.known(), move, memory(waits)[0], len(addresses) > 1))
         new = vm.known()
         move.target = waits.model_copy(update={"platform": new.platform})
         new.move = move

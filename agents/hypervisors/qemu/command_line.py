@@ -33,10 +33,16 @@ class Accelerator:
 
 
 def command_line(
-    machine: Machine, folder: Path, image: Image, accelerator: Accelerator, mtu: int, incoming: bool
+    machine: Machine,
+    folder: Path,
+    image: Image,
+    accelerator: Accelerator,
+    mtu: int,
+    incoming: bool,
+    network: bool = True,
 ) -> list[str]:
     """Return the command line. QEMU's sockets are in its working directory, `folder`. The machine does not run until it
-    is told to."""
+    is told to. Without `network` its vNICs lead nowhere."""
     argv = [PROGRAM, "-name", machine.name, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
     argv += ["-pidfile", str(folder / "pid"), "-S"]
     argv += ["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"]
@@ -55,7 +61,8 @@ def command_line(
         f"virtio-rng-pci,{_LEGACY},rng=entropy",
     ]
     for nic, mac in zip(NICS, machine.macs, strict=True):
-        argv += ["-netdev", f"tap,id=net-{nic},ifname={tap(folder, nic)},script=no,downscript=no"]
+        cable = f"tap,ifname={tap(folder, nic)},script=no,downscript=no" if network else "hubport,hubid=0"
+        argv += ["-netdev", f"{cable},id=net-{nic}"]
         about = f"netdev=net-{nic},id=nic-{nic},mac={mac},host_mtu={mtu},romfile="
         argv += ["-device", f"virtio-net-pci,{_LEGACY},{about}"]
     if image.base is not None:

@@ -24,7 +24,7 @@ async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> Non
     path = overlay_path(folder)
     if machine.disk is None or image.base is None or (path.exists() and not fresh):
         return
-    base = await _size(image.base)
+    base = await size(image.base)
     if base > machine.disk.bytes:
         raise Refused(f"{machine.name}: its disk has {machine.disk.bytes} bytes, its base {base}")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ async def make(machine: Machine, folder: Path, image: Image, fresh: bool) -> Non
     await _img("create", "-q", "-f", "qcow2", *backing, str(path), str(machine.disk.bytes))
 
 
-async def _size(path: Path) -> int:
+async def size(path: Path) -> int:
     """Return the bytes that a guest finds in an image."""
     try:
         return read_json(_INFO, await _img("info", "--output=json", "-U", str(path)))["virtual-size"]

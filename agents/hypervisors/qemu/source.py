@@ -103,8 +103,8 @@ class Source:
             if (await status(session))[0] in transfer.UNDER_WAY:  # its weft-transfer has ended
                 await session.execute("migrate_cancel")
             await _ended(session, _PATIENCE)
-        name, platform = self._vm.name, self._vm.known().platform
-        await self._vm.transfer.send(thin_line.outgoing(self._site, name, platform, self._move, self._multipath))
+        session_here = thin_line.outgoing(self._site, self._vm.known(), self._move, self._multipath)
+        await self._vm.transfer.send(session_here)
 
     async def _reason(self, info: dict[str, Any], state: str) -> str:
         said = str(info.get("error-desc", state))

@@ -1,22 +1,36 @@
 """A move's session of weft-transfer, and what it tells about the rest of the memory. Pure, except for looking which
 files are here."""
 
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from agents.hypervisors.hypervisor import HypervisorError, Site
 from agents.hypervisors.qemu import target
 from agents.hypervisors.qemu.kept_copies import KeptCopies
-from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
 from controller.wire.moves import Pages
-from controller.wire.platforms import BASE, Platform
+from controller.wire.platforms import BASE
 
 HASHES = ".hashes"
 """The folder of the hashes of reference files. Its name cannot be a machine's."""
 
+_BASE = re.compile(r"memory\.([0-9a-f]{64})")
+
 PAGE = 4096
 """Bytes (x86-64)."""
+
+
+def base_memories(images: Path, name: str) -> Sequence[tuple[str, Path]]:
+    """Return the base memories of an image here, each with its SHA-256 as its name says. A wrong one costs bytes
+    only."""
+    with suppress(OSError):
+        return [(match[1], path) for path in sorted((images / name).iterdir()) if (match := _BASE.fullmatch(path.name))]
+    return []
 
 
 def copies(site: Site) -> KeptCopies:
@@ -24,14 +38,16 @@ def copies(site: Site) -> KeptCopies:
     return KeptCopies(site.state_dir, lambda name: WeftTransfer(site.state_dir / name).runs())
 
 
-def session(site: Site, name: str, platform: Platform | None, move: Move, place: HostPort, multipath: bool) -> Session:
-    """Return the session of a move; `platform` is that of the machine here. With a certificate of this cloudlet the
+def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bool) -> Session:
+    """Return the session of a move of the machine that `kept` describes here. With a certificate of this cloudlet the
     ends authenticate each other. Raises HypervisorError if the agent has not said which cloudlet the other one is, or
     the copy cannot be kept that the policy wants."""
     certified = site.identity is not None and (site.identity / "certificate.pem").is_file()
     if certified and move.peer is None:
         raise HypervisorError(f"the agent has not said which cloudlet is at the other end of move {move.name}")
-    found, keep = platform.files.items() if platform is not None else (), move.tuning.keep
+    name, keep = kept.machine.name, move.tuning.keep
+    files = kept.platform.files.items() if kept.platform is not None else ()
+    disks = [(digest, site.images / path) for path, digest in sorted(files) if path.endswith(f"/{BASE}")]
     return Session(
         move=move.name,
         place=place,
@@ -40,16 +56,16 @@ def session(site: Site, name: str, platform: Platform | None, move: Move, place:
         multipath=multipath,
         identity=site.identity if certified else None,
         peer=move.peer,
-        references=[(digest, site.images / name) for name, digest in sorted(found) if name.endswith(f"/{BASE}")],
+        references=[*disks, *base_memories(site.images, kept.machine.image)],
         hashes=site.state_dir / HASHES,
         bandwidth=move.tuning.bandwidth,
     )
 
 
-def outgoing(site: Site, name: str, platform: Platform | None, move: Move, multipath: bool) -> Session:
+def outgoing(site: Site, kept: Record, move: Move, multipath: bool) -> Session:
     """Return the session of a move that leaves from here."""
     assert move.target is not None
-    return session(site, name, platform, move, target.memory(move.target)[0], multipath)
+    return session(site, kept, move, target.memory(move.target)[0], multipath)
 
 
 def figures(status: Status) -> dict[str, Any]:
@@ -69,5 +85,7 @@ def figures(status: Status) -> dict[str, Any]:
 
 def left(remaining: int, status: Status) -> int:
     """Return how many bytes the line still has to carry: `remaining` bytes of memory that the guest has written, as far
-    as QEMU knows, and what is on its way. A page that was sent before costs what such pages have cost lately."""
-    return int(remaining / PAGE * status["repeated"]) + status["flying"]
+    as QEMU knows, and the stream that the other end has not taken. A page that was sent before costs what such pages
+    have cost lately, and the rest what all has cost so far."""
+    ratio = status["wire"] / status["stream"] if status["stream"] else 1.0
+    return int(remaining / PAGE * status["repeated"] + status["backlog"] * ratio)

@@ -32,15 +32,16 @@ Phase = Literal["starting", "waiting", "ready", "streaming", "ended", "failed"]
 
 
 class Status(TypedDict):
-    """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `bandwidth` is the bytes per second
-    that the other end takes, `repeated` the bytes on the line for a page that was sent before, `wrong` the number of
-    batches that went again, and `pages` the operations by kind."""
+    """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `backlog` are those of the stream
+    that the other end has not taken, `bandwidth` is the bytes per second that it takes, `repeated` the bytes on the
+    line for a page that was sent before, `wrong` the number of batches that went again, and `pages` the operations by
+    kind."""
 
     phase: Phase
     error: str
     stream: int
     wire: int
-    flying: int
+    backlog: int
     bandwidth: float
     repeated: float
     wrong: int

@@ -48,7 +48,7 @@ const (
 	mostStream   = 4 << 20   // bytes of the stream in a batch
 	mostLiterals = 256 << 10 // bytes of literals in a batch
 	fewLiterals  = 32 << 10
-	share        = 0.05 // seconds of the line's rate that a batch may take
+	share        = 0.03 // seconds of the line's rate that a batch may take
 )
 
 // NewSource returns the end of a line on which both ends have greeted each other. At most `bandwidth` bits per second go
@@ -70,7 +70,7 @@ func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth i
 // other end's QEMU has all of it. If it returns an error, both connections are closed, and the guest runs on here.
 func (s *Source) Run(ctx context.Context, qemu halfCloser) error {
 	group, ctx := errgroup.WithContext(ctx)
-	jobs, order := make(chan job), make(chan job, s.workers)
+	jobs, order := make(chan job), make(chan job, 1)
 	stop := context.AfterFunc(ctx, func() {
 		s.window.Close()
 		_ = qemu.Close()

@@ -20,7 +20,7 @@ const (
 	ram               = "ram"
 	ramVersion        = 4
 	mostConfiguration = 256
-	room              = 1 << 18 // bytes that the reader keeps: the largest record, the set-up of RAM, fits
+	room              = 1 << 16 // bytes that the reader keeps: more would delay a stopped guest; the set-up of RAM fits
 )
 
 // MostBlocks is the greatest number of blocks of memory; with more, a stream is opaque.

@@ -6,9 +6,10 @@ import pytest
 
 from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
 from agents.hypervisors.qemu import thin_line
-from agents.hypervisors.qemu.record import Move
+from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
+from controller.wire.machines import Machine
 from controller.wire.moves import Figures, Keep, Pages, Target, Tuning
 from controller.wire.platforms import Platform
 
@@ -22,6 +23,10 @@ PLATFORM = Platform(
     files={"debian/disk.qcow2": BASE, "debian/kernel": KERNEL},
 )
 
+MACHINE = Machine(
+    name="vm1", driver="qemu", image="debian", memory=1 << 28, macs=("02:00:00:00:00:01", "02:00:00:00:00:02")
+)
+
 
 def site(folder: Path) -> Site:
     return Site("c1", folder / "state", folder / "images", "192.0.2.1", identity=folder / "identity")
@@ -33,7 +38,7 @@ def status(**changes: object) -> Status:
         "error": "",
         "stream": 0,
         "wire": 0,
-        "flying": 0,
+        "backlog": 0,
         "bandwidth": 0.0,
         "repeated": 0.0,
         "wrong": 0,
@@ -45,7 +50,8 @@ def status(**changes: object) -> Status:
 
 def outgoing(folder: Path, **changes: object) -> Session:
     move = Move(name="m1", role="outgoing", target=Target(memory=[f"tcp:{PLACE}"]), peer="c2")
-    return thin_line.outgoing(site(folder), "vm1", PLATFORM, move.model_copy(update=changes), multipath=True)
+    kept = Record(machine=MACHINE, bridge="lan1", mtu=1400, serving="a", links={}, platform=PLATFORM)
+    return thin_line.outgoing(site(folder), kept, move.model_copy(update=changes), multipath=True)
 
 
 def test_only_the_disk_of_the_image_is_a_reference(tmp_path: Path) -> None:
@@ -54,6 +60,16 @@ def test_only_the_disk_of_the_image_is_a_reference(tmp_path: Path) -> None:
     assert words.count("--reference") == 1
     assert f"{BASE}:{tmp_path / 'images' / 'debian/disk.qcow2'}" in words
     assert "--multipath" in words and words[:2] == ["--move", "m1"]
+
+
+def test_base_memories_of_the_image_are_references(tmp_path: Path) -> None:
+    folder = tmp_path / "images" / "debian"
+    folder.mkdir(parents=True)
+    for name in (f"memory.{'a' * 64}", f"memory.{'d' * 64}", "memory.old", f"memory.{'e' * 64}.part", "kernel"):
+        (folder / name).touch()
+    words = outgoing(tmp_path).options()
+    named = [words[at + 1].partition(":")[0] for at, word in enumerate(words) if word == "--reference"]
+    assert named == [BASE, "a" * 64, "d" * 64]
 
 
 def test_ends_authenticate_each_other_if_the_cloudlet_has_a_certificate(tmp_path: Path) -> None:
@@ -94,7 +110,9 @@ def test_what_was_saved_by_what_is_told() -> None:
 
 
 def test_pages_count_for_what_such_pages_have_cost() -> None:
-    assert thin_line.left(4096 * 100, status(repeated=1000.0, flying=50_000)) == 150_000
+    sent = {"stream": 4_000_000, "wire": 1_000_000}
+    assert thin_line.left(4096 * 100, status(repeated=1000.0, backlog=200_000, **sent)) == 150_000
+    assert thin_line.left(0, status(backlog=200_000)) == 200_000, "nothing is known yet"
     assert thin_line.left(4096 * 100, status(repeated=2.5)) == 250
     assert thin_line.left(0, status(repeated=4096.0)) == 0
 
