@@ -47,7 +47,7 @@ async def prepare(
         await boot(site, vm, machine, attachment, serving, move, digests)
         async with vm.monitor.session() as session:
             disk = machine.disk is not None
-            waits = await destination.wait(session, addresses, move.tuning, site.options, disk, vm.transfer.socket)
+            waits = await destination.wait(session, addresses, move.tuning, site.options, disk, vm.socket)
         if transfer.thin(move.tuning, site.options):
             await vm.transfer.receive(thin_line.session(site, vm.known(), move, memory(waits)[0], len(addresses) > 1))
         new = vm.known()

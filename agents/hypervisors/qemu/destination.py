@@ -4,7 +4,6 @@ import random
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.ports import ports
@@ -17,7 +16,7 @@ from controller.wire.moves import Target, Tuning
 
 
 async def wait(
-    session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], disk: bool, unix: Path
+    session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], disk: bool, unix: str
 ) -> Target:
     """Wait at the first of `addresses`, and for subflows at the others; return these places. Over a thin line QEMU
     waits at `unix`, and weft-transfer is to wait at the places. Raises HypervisorError."""
@@ -34,7 +33,7 @@ async def wait(
     await session.execute("migrate-set-parameters", transfer.parameters(tuning, options))
     first = _free(addresses[0], free)
     if transfer.thin(tuning, options):
-        address = {"type": "unix", "path": str(unix)}
+        address = {"type": "unix", "path": unix}
     else:
         address = {"type": "inet", **first.inet(multipath)}
     channel = {"channel-type": "main", "addr": {"transport": "socket", **address}}

@@ -66,7 +66,7 @@ class Source:
         converging = Convergence(tuning.downtime_ms / 1000)
         if self._multipath:
             await paths.allow()
-        if self._thin and not self._vm.transfer.runs():
+        if self._thin:
             await self._connect()
         async with self._monitor.session() as session:
             if (await status(session))[0] not in (*transfer.UNDER_WAY, *POSTCOPY):
@@ -100,9 +100,10 @@ class Source:
         async with self._monitor.session() as session:
             if await _run_state(session) == "postmigrate":
                 return
-            if (await status(session))[0] in transfer.UNDER_WAY:  # its weft-transfer has ended
-                await session.execute("migrate_cancel")
-            await _ended(session, _PATIENCE)
+            if not self._vm.transfer.runs():
+                if (await status(session))[0] in transfer.UNDER_WAY:  # its weft-transfer has ended
+                    await session.execute("migrate_cancel")
+                await _ended(session, _PATIENCE)
         session_here = thin_line.outgoing(self._site, self._vm.known(), self._move, self._multipath)
         await self._vm.transfer.send(session_here)
 
@@ -116,7 +117,7 @@ class Source:
         await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, options, source=True))
         await session.execute("migrate-set-parameters", transfer.parameters(tuning, options))
         if self._thin:
-            address = {"transport": "socket", "type": "unix", "path": str(self._vm.transfer.socket)}
+            address = {"transport": "socket", "type": "unix", "path": self._vm.socket}
         else:
             address = {"transport": "socket", "type": "inet", **self._places[0].inet(self._multipath)}
         await session.execute("migrate", {"channels": [{"channel-type": "main", "addr": address}]})

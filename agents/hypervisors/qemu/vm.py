@@ -13,7 +13,7 @@ from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.monitor import Garbled, Monitor, MonitorAway, Session
 from agents.hypervisors.qemu.record import Record
-from agents.hypervisors.qemu.weft_transfer import WeftTransfer
+from agents.hypervisors.qemu.weft_transfer import SOCKET, WeftTransfer
 from controller.wire.machines import Condition, MachineState, Nic
 
 _STATISTICS = 5  # seconds between two looks of the balloon at the guest's memory
@@ -29,6 +29,9 @@ class Vm:
 
     balloon = "/machine/peripheral/balloon"
     """The balloon's QOM path."""
+
+    socket = SOCKET
+    """The address of weft-transfer's socket for QEMU, which works in the machine's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.name, self.folder = folder.name, folder

@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import signal
-from asyncio.subprocess import Process
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,9 +17,13 @@ from typing_extensions import TypedDict
 
 from agents.answer import Unreadable, printable, read_json
 from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.qemu.monitor import short
 from agents.hypervisors.qemu.target import HostPort
 
 PROGRAM = "weft-transfer"
+SOCKET = "transfer"
+"""The socket between QEMU and the process, in the machine's folder."""
+
 _READY = 40.0  # seconds until the ends are connected: the other one has to map its files first
 _LISTENS = 10.0
 _ANSWER = 5.0
@@ -88,20 +91,22 @@ class WeftTransfer:
 
     def __init__(self, folder: Path) -> None:
         self._name, self._folder = folder.name, folder
-        self.socket = folder / "transfer"
-        """The socket between QEMU and the process."""
 
     def runs(self) -> bool:
         return self._pid() is not None
 
     async def send(self, session: Session) -> None:
-        """Connect to the destination's process, and wait until QEMU may begin. Raises HypervisorError."""
+        """Connect to the destination's process, unless that has been done, and wait until QEMU may begin. Raises
+        HypervisorError."""
         limit = ["--bandwidth", str(session.bandwidth)] if session.bandwidth else []
-        await self._reach(await self._start("send", "--to", session, limit), "ready", _READY)
+        if not self.runs():
+            await self._start("send", "--to", session, limit)
+        await self._reach(("ready", "streaming", "ended"), _READY)
 
     async def receive(self, session: Session) -> None:
         """Wait for the source's process. QEMU listens already. Raises HypervisorError."""
-        await self._reach(await self._start("receive", "--listen", session, []), "waiting", _LISTENS)
+        await self._start("receive", "--listen", session, [])
+        await self._reach(("waiting",), _LISTENS)
 
     async def status(self) -> Status | None:
         """Return what the process has done; None if there is none, and none has ended with a report."""
@@ -145,51 +150,62 @@ class WeftTransfer:
             pid = int(self._path("pid").read_text())
         except (OSError, ValueError):
             return None
-        return pid if str(self._path("status")) in self._words(pid) else None
+        return pid if self._words(pid) else None
 
-    @staticmethod
-    def _words(pid: int) -> list[str]:
+    def _words(self, pid: int) -> list[str]:
+        """Return the command line of our process; empty if `pid` is another's."""
         try:
-            return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")
+            words = os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes()).split("\0")
+            ours = Path(f"/proc/{pid}/cwd").samefile(self._folder)
         except OSError:
             return []
+        return words if ours and Path(words[0]).name == PROGRAM else []
 
-    async def _start(self, verb: str, place: str, session: Session, more: list[str]) -> Process:
+    async def _start(self, verb: str, place: str, session: Session, more: list[str]) -> None:
         await self.end()
         program = shutil.which(PROGRAM)
         if program is None:
             raise Refused(f"{PROGRAM} is not installed; the option 'compression' asks for it")
         for what in ("status", "report"):
             self._path(what).unlink(missing_ok=True)
-        argv = [program, verb, place, str(session.place), "--qemu", str(self.socket), *session.options(), *more]
-        argv += ["--status", str(self._path("status")), "--report", str(self._path("report"))]
+        argv = [program, verb, place, str(session.place), "--qemu", SOCKET, *session.options(), *more]
+        argv += ["--status", self._path("status").name, "--report", self._path("report").name]
         try:
             with self._path("log").open("wb") as words:
                 process = await asyncio.create_subprocess_exec(
                     *argv,
+                    cwd=self._folder,  # a socket's address has 108 bytes, and our path may have more
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=words,
                     stderr=words,
                     start_new_session=True,
                 )
             self._path("pid").write_text(str(process.pid))
-            return process
         except OSError as error:
             raise HypervisorError(f"{self._name}: {PROGRAM} cannot be started: {error.strerror}") from error
 
-    async def _reach(self, process: Process, phase: Phase, seconds: float) -> None:
+    async def _reach(self, phases: Sequence[Phase], seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
                 while True:
                     found = await self.status()
-                    if found is not None and found["phase"] == phase:
+                    if found is not None and found["phase"] in phases:
                         return
-                    if (found is not None and found["phase"] == "failed") or process.returncode is not None:
+                    if (found is not None and found["phase"] == "failed") or self._ended():
                         raise HypervisorError(f"{self._name}: {await self.complaint()}")
                     await asyncio.sleep(_POLL)
         except TimeoutError:
             await self.end()
-            raise HypervisorError(f"{self._name}: {PROGRAM} was not {phase} within {seconds:g} s") from None
+            raise HypervisorError(f"{self._name}: {PROGRAM} was not {phases[0]} within {seconds:g} s") from None
+
+    def _ended(self) -> bool:
+        """Return whether there is no process any more. One that has just been started may not have its command line
+        yet."""
+        try:
+            pid = int(self._path("pid").read_text())
+            return "Z" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (OSError, ValueError):
+            return True
 
     async def complaint(self) -> str:
         """Return why the process has failed, for users."""
@@ -206,7 +222,8 @@ class WeftTransfer:
         """Return the status that the process gives; None if it does not run."""
         try:
             async with asyncio.timeout(_ANSWER):
-                reader, writer = await asyncio.open_unix_connection(str(self._path("status")))
+                with short(self._path("status")) as path:
+                    reader, writer = await asyncio.open_unix_connection(path)
                 try:
                     return await reader.read(_LONGEST)
                 finally:
