@@ -92,7 +92,8 @@ async def last(iterator: AsyncIterator[T]) -> T:
 
 class Hosts:
     """`one` and `two`, with a link of `rates` (Mbit/s) for each path between them, and a round trip of `rtt_ms`.
-    `close` removes everything."""
+    `close` removes everything. `identities` has the folders `c1` and `c2` with the hosts' certificates, if they have
+    any."""
 
     driver: Callable[[Site], Hypervisor] = staticmethod(qemu)
 
@@ -103,7 +104,9 @@ class Hosts:
         rates: Sequence[int] = (350,),
         options: Mapping[str, str] | None = None,
         rtt_ms: float = 0.0,
+        identities: Path | None = None,
     ) -> None:
+        self._identities = identities
         self._names = [f"weft-qm-{os.getpid()}-{number}" for number in (1, 2)]
         self._folder, self._images, self._options = folder, images, options or {}
         self._paths = [[f"10.77.{link}.{number}" for link in range(len(rates))] for number in (1, 2)]
@@ -147,8 +150,11 @@ class Hosts:
     def _host(self, number: int) -> Host:
         paths, options = self._paths[number], {"accelerator": "tcg", **self._options, **self.options(number)}
         state = self._folder / str(number + 1)
-        site = Site(self._names[number], state, self._images, paths[0], tuple(paths), options)
+        site = Site(self._names[number], state, self._images, paths[0], tuple(paths), options, self._identity(number))
         return Host(site, self.driver)
+
+    def _identity(self, number: int) -> Path | None:
+        return self._identities / f"c{number + 1}" if self._identities is not None else None
 
     def options(self, number: int) -> Mapping[str, str]:
         """Return the driver's options for that host alone."""

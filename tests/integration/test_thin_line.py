@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agents.hypervisors.hypervisor import HypervisorError, Site
+from agents.hypervisors.hypervisor import HypervisorError, Introduced, Site
 from agents.hypervisors.qemu import base_memory
 from agents.hypervisors.qemu.kept_copies import FOLDER
 from agents.hypervisors.qemu.weft_transfer import WeftTransfer
 from controller.wire.moves import Keep, Tuning
 from lab.hosts import Host, Hosts
 from lab.patience import until
+from tests.integration.certified import certify
 from tests.integration.qemu_hosts import (
     boot,
     condition,
@@ -143,6 +144,36 @@ def test_a_weft_transfer_that_is_killed_costs_the_move_and_not_the_guest(thin: H
     assert (condition(one), condition(two)) == ("running", "gone")
     move(one, two, "m2")
     right(two, "memory")
+
+
+def test_ends_know_each_other_by_their_certificates(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
+    """Memory goes only to the cloudlet that the order names, and comes only from that one. It is encrypted."""
+    hosts = kind(tmp_path, images, rates=(RATE,), options=THIN, identities=certify(tmp_path / "own", "c1", "c2"))
+    one, two = hosts.one, hosts.two
+    try:
+        boot(one)
+        work(one, "memory", "start", "mib=16", "rate=1")
+        for name, source, destination in (("m1", "c3", "c2"), ("m2", "c1", "c3"), ("m3", "c1", "c2")):
+            introduce(two, name, source)
+            introduce(one, name, destination)
+            target = prepare(two, name)
+            if name == "m3":
+                copy(one, name, target)
+                hand_over(one, two, name)
+                break
+            with pytest.raises(HypervisorError, match="weft-transfer: the other end at"):
+                copy(one, name, target)
+            two.do(two.driver.abort("vm1", name))
+            one.do(one.driver.abort("vm1", name))
+            assert (condition(one), condition(two)) == ("running", "gone")
+        right(two, "memory")
+    finally:
+        hosts.close()
+
+
+def introduce(host: Host, move: str, peer: str) -> None:
+    assert isinstance(host.driver, Introduced)
+    host.driver.introduce(move, peer)
 
 
 def test_a_move_that_is_aborted_leaves_nothing(thin: Hosts) -> None:

@@ -120,7 +120,7 @@ func (e *end) send(ctx context.Context) error {
 	over := line.New(conn)
 	_ = conn.SetDeadline(time.Now().Add(line.Patience))
 	if err := e.greet(over); err != nil {
-		return err
+		return fmt.Errorf("the other end at %s: %w", e.place, err)
 	}
 	_ = conn.SetDeadline(time.Time{})
 	var references []codec.Reference
