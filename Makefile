@@ -147,6 +147,10 @@ bench-move: build ## Teka's tables 6 and 7: QEMU alone, Weft on one path and two
 bench-qemu: build ## live migration by one path and two, plain, zstd and xbzrle, side by side; docs/operate/qemu.md; wants `make guests`; BENCH="--rate 60"
 	$(PY) -m lab.bench_qemu $(BENCH) --output $(B)/bench-qemu.json
 
+.PHONY: bench-thin
+bench-thin: build ## a guest moves over thin lines, by weft-transfer and by QEMU's own ways, side by side; RATE="10 60" RTT=20 LOSS=0 BENCH="--state idle --way thin* --often 3"; docs/reports/bench-thin.md
+	$(PY) -m lab.bench_thin $(if $(RATE),--rate $(RATE)) $(if $(RTT),--rtt $(RTT)) $(if $(LOSS),--loss $(LOSS)) $(BENCH) --output docs/reports/bench-thin.json --document docs/reports/bench-thin.md
+
 .PHONY: bench-tunnel
 bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; eight minutes; docs/reports/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
 	$(PY) -m tests.bench.tunnel $(BENCH) --output $(B)/bench-tunnel.json --document docs/reports/bench-tunnel.md

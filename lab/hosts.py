@@ -93,7 +93,7 @@ async def last(iterator: AsyncIterator[T]) -> T:
 class Hosts:
     """`one` and `two`, with a link of `rates` (Mbit/s) for each path between them, and a round trip of `rtt_ms`.
     `close` removes everything. `identities` has the folders `c1` and `c2` with the hosts' certificates, if they have
-    any."""
+    any. The links lose `loss` per cent of the packets."""
 
     driver: Callable[[Site], Hypervisor] = staticmethod(qemu)
 
@@ -105,6 +105,7 @@ class Hosts:
         options: Mapping[str, str] | None = None,
         rtt_ms: float = 0.0,
         identities: Path | None = None,
+        loss: float = 0.0,
     ) -> None:
         self._identities = identities
         self._names = [f"weft-qm-{os.getpid()}-{number}" for number in (1, 2)]
@@ -118,8 +119,8 @@ class Hosts:
                 _ip(f"-n {name} link set lo up")
                 _ip(f"-n {name} link add {BRIDGE} type bridge forward_delay 0")
                 _ip(f"-n {name} link set {BRIDGE} up")
-            if rtt_ms:
-                self._relay = Relay(f"{self._names[0]}-wan", rtt_ms)
+            if rtt_ms or loss:
+                self._relay = Relay(f"{self._names[0]}-wan", rtt_ms, loss)
             for link, rate in enumerate(rates):
                 self._link(link, rate)
             if self._relay is not None:

@@ -14,10 +14,11 @@ FASTEST = 10_000.0
 
 
 class Relay:
-    """The relay. Lines are laid first, then it starts. `close` removes everything."""
+    """The relay. Lines are laid first, then it starts. They lose `loss` per cent of the packets. `close` removes
+    everything."""
 
-    def __init__(self, namespace: str, rtt_ms: float) -> None:
-        self._namespace, self._rtt = namespace, rtt_ms
+    def __init__(self, namespace: str, rtt_ms: float, loss: float = 0.0) -> None:
+        self._namespace, self._rtt, self._loss = namespace, rtt_ms, loss
         self._lines: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._ip("netns", "add", namespace)
@@ -31,7 +32,10 @@ class Relay:
                 off = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")  # it has room for single frames only
                 self._ip("netns", "exec", space, "ethtool", "-K", interface, *off)
                 self._ip("-n", space, "link", "set", interface, "up")
-        self._lines.append(f"{device},{','.join(inner)},{self._rtt * 500:.0f},0,0,{mbit * 1000:.0f},{self._room(mbit)}")
+        lost = round(self._loss * 10_000)  # parts per million
+        self._lines.append(
+            f"{device},{','.join(inner)},{self._rtt * 500:.0f},0,{lost},{mbit * 1000:.0f},{self._room(mbit)}"
+        )
 
     def start(self) -> None:
         words = ["ip", "netns", "exec", self._namespace, str(BIN / "wanrelay"), *self._lines]

@@ -1,0 +1,60 @@
+"""The lines, the states of the guest, and the ways of moving its memory. Pure."""
+
+from dataclasses import dataclass, field
+
+from controller.wire.moves import Keep, Tuning
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of `rate` Mbit/s with a round trip of `rtt` ms, which loses `loss` per cent of its packets."""
+
+    rate: int
+    rtt: float
+    loss: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.rate} Mbit/s, {self.rtt:g} ms" + (f", {self.loss:g} % lost" if self.loss else "")
+
+
+CHURN = "while :; do head -c 262144 /dev/urandom | md5sum >/tmp/churn; cp /tmp/churn /tmp/churn2; done"
+
+STATES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "idle": (),
+    "work": (("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=8", "rate=1"), ("sh", "-c", f"{CHURN} &")),
+    "dirty": (("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=64", "rate=1"),),
+}
+"""The programs that run in the guest. `work`: processes that come and go, and pages that are written again and again;
+`dirty`: 64 MiB of a random pattern, of which 1 MiB a second is written."""
+
+_KEEP = Keep(seconds=3600, bytes=1 << 34)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to move. `home`: the way back is measured, 20 s after the way out. `base`: both ends have a base memory of
+    the image."""
+
+    name: str
+    tuning: Tuning
+    options: dict[str, str] = field(default_factory=dict)
+    home: bool = False
+    base: bool = False
+
+
+_THIN = {"compression": "thin"}
+WAYS = (
+    Way("plain", Tuning(compression=False)),
+    Way("zstd", Tuning(), {"compression": "zstd"}),
+    Way("xbzrle", Tuning(), {"compression": "xbzrle"}),
+    Way("post-copy", Tuning(compression=False, post_copy=True)),
+    Way("thin", Tuning(), _THIN),
+    Way("thin, base memory", Tuning(), _THIN, base=True),
+    Way("thin, home", Tuning(keep=_KEEP), _THIN, home=True),
+)
+
+
+def lines(rates: list[int], rtts: list[float], losses: list[float]) -> list[Line]:
+    """Return every combination, the slowest line first."""
+    return [Line(rate, rtt, loss) for rate in sorted(rates) for rtt in sorted(rtts) for loss in sorted(losses)]
