@@ -21,6 +21,7 @@ from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.image import image
 from agents.hypervisors.qemu.monitor import Monitor
 from agents.hypervisors.qemu.weft_transfer import PROGRAM
+from agents.storage import durable
 from controller.wire.machines import Disk, Machine
 from controller.wire.platforms import BASE
 
@@ -122,7 +123,7 @@ def _place(stored: Path) -> Path:
     with stored.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     place = stored.with_name(f"memory.{digest}")
-    stored.rename(place)
+    durable.rename(stored, place)
     for _, path in thin_line.base_memories(stored.parent.parent, stored.parent.name):
         if path != place:
             path.unlink()

@@ -81,7 +81,7 @@ PRINTED: dict[str, tuple[Any, Callable[[Path], Awaitable[object]], type[Exceptio
         [{"address": "192.0.2.1", "id": 1, "port": 4444}], lambda _: paths.withdraw([HostPort("192.0.2.1", 4444)]),
         HypervisorError,
     ),
-    "qemu-img": ({"virtual-size": 1 << 30}, lambda at: overlay._size(at), HypervisorError),
+    "qemu-img": ({"virtual-size": 1 << 30}, lambda at: overlay.size(at), HypervisorError),
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ SHORT = {
     "agents/host/chains.py": "a bridge's name, which the kernel keeps to 15 characters",
     "agents/kernel/lan.py": "an interface's name, which the kernel keeps to 15 characters, as the API does patterns",
     "controller/core/doctor/kernels.py": "an interface's name and a pattern, of 15 characters each",
+    "lab/bench_thin/__main__.py": "what the one who starts it writes",
     "lab/faults/cases.py": "what the one who starts it writes",
     "lab/siege/__main__.py": "what the one who starts it writes",
     "lab/verify_memory/ways.py": "what the one who starts it writes",
