@@ -148,7 +148,7 @@ bench-qemu: build ## live migration by one path and two, plain, zstd and xbzrle,
 	$(PY) -m lab.bench_qemu $(BENCH) --output $(B)/bench-qemu.json
 
 .PHONY: bench-thin
-bench-thin: build ## a guest moves over thin lines, by weft-transfer and by QEMU's own ways, side by side; RATE="10 60" RTT=20 LOSS=0 BENCH="--state idle --way thin* --often 3"; docs/reports/bench-thin.md
+bench-thin: build ## a guest moves over thin lines, by weft-transfer and by QEMU's own ways, side by side; RATE="10 60" RTT=20 LOSS=0 BENCH="--state idle --way thin* --often 3 --add"; docs/reports/bench-thin.md
 	$(PY) -m lab.bench_thin $(if $(RATE),--rate $(RATE)) $(if $(RTT),--rtt $(RTT)) $(if $(LOSS),--loss $(LOSS)) $(BENCH) --output docs/reports/bench-thin.json --document docs/reports/bench-thin.md
 
 .PHONY: bench-tunnel

@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--often", type=int, default=3, help="moves of each cell [3]")
     parser.add_argument("--limit", type=float, default=150.0, help="seconds for a move's memory [150]")
     parser.add_argument("--output", type=Path, default=Path("docs/reports/bench-thin.json"), help="every move, as JSON")
+    parser.add_argument("--add", action="store_true", help="to the moves in --output; else those are replaced")
     parser.add_argument("--document", type=Path, help="a page whose tables are replaced")
     arguments = parser.parse_args()
     if arguments.document and not arguments.document.exists():
@@ -30,7 +31,7 @@ def main() -> int:
     if not ways:
         parser.error(f"none of the ways is called so: {', '.join(way.name for way in WAYS)}")
     build(GUESTS)
-    found = list[Moved]()
+    found = page.kept(arguments.output) if arguments.add else []
     for based in (False, True):
         chosen = [way for way in ways if way.base is based]
         if not chosen:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from controller.wire.moves import Keep, Tuning
+from lab.verify_memory.guest import CHURN
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,11 @@ class Line:
         return f"{self.rate} Mbit/s, {self.rtt:g} ms" + (f", {self.loss:g} % lost" if self.loss else "")
 
 
-CHURN = "while :; do head -c 262144 /dev/urandom | md5sum >/tmp/churn; cp /tmp/churn /tmp/churn2; done"
+_CHURN = ("sh", "-c", f"setsid sh -c '{CHURN}' >/dev/null 2>&1 </dev/null &")
 
 STATES: dict[str, tuple[tuple[str, ...], ...]] = {
     "idle": (),
-    "work": (("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=8", "rate=1"), ("sh", "-c", f"{CHURN} &")),
+    "work": (("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=8", "rate=1"), _CHURN),
     "dirty": (("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=64", "rate=1"),),
 }
 """The programs that run in the guest. `work`: processes that come and go, and pages that are written again and again;
