@@ -88,7 +88,7 @@ class Qemu:
         async with self._locks[machine.name]:
             vm, coming = (
                 self._vm(machine.name),
-                Move(name=move, role="incoming", tuning=tuning, peer=self._peers.get(move)),
+                Move(name=move, role="incoming", tuning=tuning, peer=self._peers.pop(move, None)),
             )
             where, digests = self._addresses, self._digests
             return await arrival.prepare(self._site, vm, machine, attachment, serving, coming, where, digests)
@@ -112,7 +112,7 @@ class Qemu:
     async def _leaving(self, name: str, move: str, target: Target, tuning: Tuning) -> Source:
         vm = self._vm(name)
         return await departure.begin(
-            vm, move, target, tuning, self._site, self._several, self._digests, self._peers.get(move)
+            vm, move, target, tuning, self._site, self._several, self._digests, self._peers.pop(move, None)
         )
 
     def _guard(self, name: str, target: Target) -> None:

@@ -39,6 +39,9 @@ func TestBothEndsFailIfTheWaitingQEMUDies(t *testing.T) {
 		if status := c.status(); status.Phase != ends.Failed || status.Error == "" {
 			t.Errorf("%+v", status)
 		}
+		if _, err := os.Stat(c.path("mirror")); err == nil {
+			t.Error("the mirror, which is the guest's memory, is left behind")
+		}
 	}
 }
 

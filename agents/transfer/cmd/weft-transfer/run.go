@@ -56,6 +56,9 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer e.close()
+	if !o.keep {
+		defer os.Remove(o.mirror) // it is the guest's memory, however this ends
+	}
 	if o.verb == send {
 		err = e.send(ctx)
 	} else {
@@ -66,7 +69,7 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	e.report.Reached(ends.Ended)
 	if !o.keep {
-		return os.Remove(o.mirror)
+		return nil
 	}
 	return e.mirror.Keep(e.memory)
 }

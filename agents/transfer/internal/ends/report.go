@@ -112,6 +112,9 @@ func (r *Report) batch(b *codec.Batch, level codec.Level, wire int, took time.Du
 	}
 }
 
+// collided says how many pages had the hash of another one so far.
+func (r *Report) collided(pages uint64) { r.change(func(s *Status) { s.Collisions = pages }) }
+
 // decoded accounts for a batch that came.
 func (r *Report) decoded(counts codec.Counts, stream, wire int) {
 	r.mu.Lock()

@@ -96,6 +96,7 @@ func (s *Source) read(ctx context.Context, qemu net.Conn, jobs, order chan<- job
 			return
 		}
 		next := job{s.encoder.Flush(), make(chan []byte, 1)}
+		s.report.collided(s.encoder.Collisions)
 		for _, queue := range []chan<- job{order, jobs} {
 			select {
 			case queue <- next:
