@@ -1,6 +1,7 @@
 """The source's side of a move: disk, memory, switchover, and the way back."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from time import monotonic
 from typing import Any
@@ -14,6 +15,8 @@ from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.vm import Vm
 from agents.hypervisors.qemu.weft_transfer import Status
 from controller.wire.moves import Figures
+
+log = logging.getLogger(__name__)
 
 _POLL = 0.05
 _SAY = 0.5  # seconds between two figures
@@ -160,9 +163,16 @@ class Source:
         return told.model_copy(update={"paused_ms": paused * 1000, "wire": wire})
 
     async def _wire(self, info: dict[str, Any]) -> int:
-        """Return the bytes that have gone over the line."""
-        thin = await self._vm.transfer.status() if self._thin else None
-        return int(info.get("ram", {}).get("transferred", 0)) if thin is None else thin["wire"]
+        """Return the bytes that have gone over the line; 0 if weft-transfer does not say, as a switchover that is done
+        does not fail for a figure."""
+        if not self._thin:
+            return int(info.get("ram", {}).get("transferred", 0))
+        try:
+            found = await self._vm.transfer.status()
+        except HypervisorError as error:
+            log.warning("%s", error)
+            return 0
+        return found["wire"] if found is not None else 0
 
     async def back(self) -> None:
         """End the transfer and the copy, and let the guest run on. Raises Fenced if its memory is already handed

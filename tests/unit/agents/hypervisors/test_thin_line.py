@@ -1,5 +1,6 @@
 """The session of weft-transfer that a move gets, and the driver's door to that program."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
 from agents.hypervisors.qemu import thin_line
 from agents.hypervisors.qemu.record import Move, Record
+from agents.hypervisors.qemu.source import Source
 from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.qemu.vm import Vm
 from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
 from controller.wire.machines import Machine
 from controller.wire.moves import Figures, Keep, Pages, Target, Tuning
@@ -132,6 +135,16 @@ async def test_a_program_that_ends_at_once_is_quoted(tmp_path: Path, monkeypatch
     (tmp_path / "vm1").mkdir()
     with pytest.raises(HypervisorError, match="vm1: weft-transfer: --colour is no option"):
         await WeftTransfer(tmp_path / "vm1").receive(Session("m1", PLACE, tmp_path / "mirror"))
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"phase": "over"}'])
+async def test_a_switchover_does_not_fail_for_a_figure(tmp_path: Path, text: str) -> None:
+    vm = Vm(tmp_path / "vm1")
+    vm.folder.mkdir()
+    (vm.folder / "transfer.report").write_text(text)
+    thin = replace(site(tmp_path), options={"compression": "thin"})
+    move = Move(name="m1", role="outgoing", target=Target(memory=[f"tcp:{PLACE}"]))
+    assert await Source(vm, move, thin, several=False)._wire({"ram": {"transferred": 5}}) == 0
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"phase": "over"}', '{"phase": "ended"}'])
