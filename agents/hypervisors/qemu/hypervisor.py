@@ -86,10 +86,8 @@ class Qemu:
         self, machine: Machine, attachment: Attachment, serving: Nic, move: str, tuning: Tuning
     ) -> Target:
         async with self._locks[machine.name]:
-            vm, coming = (
-                self._vm(machine.name),
-                Move(name=move, role="incoming", tuning=tuning, peer=self._peers.pop(move, None)),
-            )
+            vm = self._vm(machine.name)
+            coming = Move(name=move, role="incoming", tuning=tuning, peer=self._peers.pop(move, None))
             where, digests = self._addresses, self._digests
             return await arrival.prepare(self._site, vm, machine, attachment, serving, coming, where, digests)
 

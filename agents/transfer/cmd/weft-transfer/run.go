@@ -56,9 +56,7 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	defer e.close()
-	if !o.keep {
-		defer os.Remove(o.mirror) // it is the guest's memory, however this ends
-	}
+	defer e.forget()
 	if o.verb == send {
 		err = e.send(ctx)
 	} else {
@@ -88,6 +86,14 @@ func (e *end) open() (err error) {
 		e.references = append(e.references, found)
 	}
 	return nil
+}
+
+// forget deletes the mirror, which is the guest's memory, unless it is to be kept, or is the copy of an earlier stay that
+// this session has not come to use.
+func (e *end) forget() {
+	if !e.keep && e.mirror.Kept() == "" {
+		_ = os.Remove(e.options.mirror)
+	}
 }
 
 func (e *end) close() {

@@ -258,3 +258,26 @@ func BenchmarkPack(b *testing.B) {
 		})
 	}
 }
+
+func TestAFullBatchIsTakenHoweverItsPagesLie(t *testing.T) {
+	const pages = 1 << 24 // 64 GiB, of which nothing is mirrored
+	large := []stream.Block{{Name: "pc.ram", Size: pages * stream.PageSize}}
+	d, err := NewDecoder(NewMemory(0, InMemory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := NewEncoder(NewMemory(0, InMemory))
+	for n := 0; !e.Full(); n++ { // zero pages far from each other: most bytes of operations for each byte of the stream
+		far := n / 2
+		if n%2 == 1 {
+			far = pages - 1 - n/2
+		}
+		r := stream.Record{Kind: stream.Zero, Named: n == 0, Offset: uint64(far) * stream.PageSize}
+		if err := e.Add(r, large); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := d.Decode(packer(t).Pack(e.Flush(), Fast)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -20,9 +20,9 @@ type Encoder struct {
 	index   map[uint64]place
 	order   []int // by block of the stream: its index in the mirror
 	batch   *Batch
-	last    int            // the page of the operation before
-	sent    map[int]uint64 // by 64 pages: a bit for each page that the stream has had
-	anew    bool           // what the mirror had before this stream counts no more
+	last    int      // the page of the operation before
+	sent    []uint64 // a bit for each page that the stream has had
+	anew    bool     // what the mirror had before this stream counts no more
 }
 
 // place is a page that may have certain bytes: the index is a hint, and the bytes are compared.
@@ -44,7 +44,7 @@ const mostDelta = stream.PageSize / 2 // beyond, zstd does better on the page it
 
 // NewEncoder returns an encoder with that mirror. `references` are known to both ends, in the same order.
 func NewEncoder(memory *Memory, references ...Reference) *Encoder {
-	e := &Encoder{memory: memory, sources: []Pages{memory}, index: map[uint64]place{}, sent: map[int]uint64{}, batch: &Batch{}}
+	e := &Encoder{memory: memory, sources: []Pages{memory}, index: map[uint64]place{}, batch: &Batch{}}
 	for s, reference := range references {
 		e.sources = append(e.sources, reference.Pages)
 		for n, hash := range reference.Hashes {
@@ -80,6 +80,7 @@ func (e *Encoder) Add(record stream.Record, blocks []stream.Block) error {
 			e.batch.literals = append(e.batch.literals, block.Name...)
 		}
 		e.order = append(e.order, index)
+		e.sent = append(e.sent, make([]uint64, words(e.memory.Len())-len(e.sent))...)
 	}
 	var err error
 	if e.batch.Stream, err = record.Append(e.batch.Stream, blocks); err != nil {
@@ -102,6 +103,11 @@ func (e *Encoder) Pending() int { return len(e.batch.Stream) }
 
 // Literals returns the bytes that the batch has so far for the other end.
 func (e *Encoder) Literals() int { return len(e.batch.literals) }
+
+// Full reports whether the batch has as much as a decoder is sure to take.
+func (e *Encoder) Full() bool {
+	return len(e.batch.Stream) >= MostStream/2 || len(e.batch.code) >= mostCode/2
+}
 
 // Flush returns the batch, and begins the next one.
 func (e *Encoder) Flush() *Batch {

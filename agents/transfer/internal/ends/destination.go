@@ -74,12 +74,19 @@ func (d *Destination) read(ctx context.Context, frames chan<- line.Frame) error 
 	}
 }
 
-// decode passes the stream on. While a wrong batch comes again, those behind it wait; the source's window limits them.
+// mostBehind is how many bytes of batches wait for one that comes again. An honest source's window is smaller.
+const mostBehind = 256 << 20
+
+// decode passes the stream on. While a wrong batch comes again, those behind it wait.
 func (d *Destination) decode(frames <-chan line.Frame, qemu halfCloser) error {
 	var behind []line.Frame
+	waiting := 0
 	for frame := range frames {
 		if d.wrong && frame.Kind != line.Again {
 			behind = append(behind, frame)
+			if waiting += len(frame.Bytes); waiting > mostBehind {
+				return d.line.Refuse(fmt.Sprintf("more than %d bytes of batches behind one that has not come again", mostBehind))
+			}
 			continue
 		}
 		if err := d.take(frame, qemu); err != nil {
@@ -87,6 +94,7 @@ func (d *Destination) decode(frames <-chan line.Frame, qemu halfCloser) error {
 		}
 		for len(behind) > 0 && !d.wrong {
 			frame, behind = behind[0], behind[1:]
+			waiting -= len(frame.Bytes)
 			if err := d.take(frame, qemu); err != nil {
 				return err
 			}

@@ -45,7 +45,6 @@ type job struct {
 }
 
 const (
-	mostStream   = 4 << 20   // bytes of the stream in a batch
 	mostLiterals = 256 << 10 // bytes of literals in a batch
 	fewLiterals  = 32 << 10
 	share        = 0.03 // seconds of the line's rate that a batch may take
@@ -122,7 +121,7 @@ func (s *Source) read(ctx context.Context, qemu net.Conn, jobs, order chan<- job
 			return fmt.Errorf("QEMU's stream: %w", err)
 		}
 		s.report.backlog.Add(int64(s.encoder.Pending() - before))
-		if s.encoder.Pending() >= mostStream || s.encoder.Literals() >= s.enough() {
+		if s.encoder.Full() || s.encoder.Literals() >= s.enough() {
 			flush()
 		}
 	}
