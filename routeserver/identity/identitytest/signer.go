@@ -10,10 +10,11 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"weft/routeserver/durable"
 )
 
 // Signer is an authority: a root that signs certificates of cloudlets directly.
@@ -98,11 +99,7 @@ func (s *Signer) Revoke(directory string, gone *x509.Certificate) {
 // Put replaces a file of an identity.
 func Put(t *testing.T, directory, name string, block *pem.Block) {
 	t.Helper()
-	fresh := filepath.Join(directory, name+".new")
-	if err := os.WriteFile(fresh, pem.EncodeToMemory(block), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(fresh, filepath.Join(directory, name)); err != nil {
+	if err := durable.Replace(filepath.Join(directory, name), pem.EncodeToMemory(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

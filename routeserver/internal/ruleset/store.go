@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"weft/routeserver/internal/durable"
+	"weft/routeserver/durable"
 )
 
 // Files in a store's directory.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"weft/routeserver/internal/durable"
+	"weft/routeserver/durable"
 )
 
 // trialFile exists while a rule set is in force that must be confirmed.

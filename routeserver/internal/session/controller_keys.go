@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"weft/routeserver/internal/durable"
+	"weft/routeserver/durable"
 )
 
 // ParseTold reads a neighbour's address and TCP-MD5 password from the controller. Errors do not repeat the password.

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/zeebo/blake3"
 	"golang.org/x/sys/unix"
 
 	"weft/agents/transfer/internal/codec"
 	"weft/agents/transfer/internal/stream"
+	"weft/routeserver/durable"
 )
 
 // Mirror is the file of one machine's mirror. It is the guest's memory: nobody but its owner may read it. Beside it, in
@@ -130,7 +130,7 @@ func (m *Mirror) Keep(memory *codec.Memory) error {
 	if err != nil {
 		return err
 	}
-	return replace(m.keptPath(), text)
+	return durable.Replace(m.keptPath(), text, 0o600)
 }
 
 // Close unmaps the mirror.
@@ -169,18 +169,4 @@ func (m *Mirror) readKept() (keptMirror, error) {
 		return keptMirror{}, fmt.Errorf("%s is of another format", m.keptPath())
 	}
 	return found, nil
-}
-
-// replace writes a file whole: after a crash it is the old one or the new one.
-func replace(path string, text []byte) error {
-	fresh, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(fresh.Name()) // it has the other name then, if all went well
-	_, err = fresh.Write(text)
-	if err = errors.Join(err, fresh.Sync(), fresh.Close()); err != nil {
-		return err
-	}
-	return os.Rename(fresh.Name(), path)
 }

@@ -11,6 +11,7 @@ import (
 
 	"weft/agents/transfer/internal/codec"
 	"weft/agents/transfer/internal/stream"
+	"weft/routeserver/durable"
 )
 
 // Reference is a file that both ends have, such as an image's disk: the pages that it consists of, without its last
@@ -74,7 +75,7 @@ func (r *Reference) Hashes(folder string) []uint64 {
 		text = binary.LittleEndian.AppendUint64(text, hashes[n])
 	}
 	if folder != "" {
-		_ = errors.Join(os.MkdirAll(folder, 0o700), replace(path, text)) // the next one computes them again
+		_ = errors.Join(os.MkdirAll(folder, 0o700), durable.Replace(path, text, 0o600)) // the next one computes them again
 	}
 	return hashes
 }
