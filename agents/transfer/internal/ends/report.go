@@ -35,7 +35,7 @@ type Status struct {
 	Stream     int               `json:"stream"`     // bytes of QEMU's stream
 	Left       int               `json:"left"`       // bytes that known pages and deltas left to compress
 	Wire       int               `json:"wire"`       // bytes of batches
-	Packing    float64           `json:"packing"`    // seconds that workers have compressed
+	Packing    float64           `json:"packing"`    // seconds of a processor that compression has taken
 	Backlog    int               `json:"backlog"`    // bytes of the stream that the other end has not taken, now
 	Flying     int               `json:"flying"`     // bytes of batches on their way, now
 	Bandwidth  float64           `json:"bandwidth"`  // bytes per second that the other end takes, now

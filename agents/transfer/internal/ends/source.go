@@ -57,7 +57,7 @@ func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth i
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{line: over, encoder: encoder, packer: packer, pace: pace.New(workers), window: line.NewWindow(), report: report, workers: workers}
+	s := &Source{line: over, encoder: encoder, packer: packer, pace: pace.New(workers, pace.NewProcessors().Free), window: line.NewWindow(), report: report, workers: workers}
 	if bandwidth > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(bandwidth)/8, int(bandwidth/8/20)+1) // what goes in 50 ms goes at once
 	}
@@ -137,12 +137,11 @@ func (s *Source) enough() int {
 // pack compresses batches.
 func (s *Source) pack(jobs <-chan job) error {
 	for next := range jobs {
-		began := time.Now()
-		level := s.pace.Level(s.window.Rate(), began)
-		packed := s.packer.Pack(next.batch, level)
-		now := time.Now()
-		s.pace.Measured(level, next.batch.Len(), len(packed), began, now)
-		s.report.batch(next.batch, level, len(packed), now.Sub(began))
+		level := s.pace.Level(s.window.Rate(), time.Now())
+		var packed []byte
+		took := pace.Timed(func() { packed = s.packer.Pack(next.batch, level) })
+		s.pace.Measured(level, next.batch.Len(), len(packed), took, time.Now())
+		s.report.batch(next.batch, level, len(packed), took)
 		next.packed <- packed
 	}
 	return nil
