@@ -7,7 +7,7 @@ from pathlib import Path
 from lab.bench_thin import page
 from lab.bench_thin.cases import STATES, WAYS, lines
 from lab.bench_thin.trial import Moved, images, trial
-from lab.guests.build import build
+from lab.guests.workshop.build import build
 from lab.paths import GUESTS
 from lab.program import run
 
@@ -36,7 +36,7 @@ def main() -> int:
         chosen = [way for way in ways if way.base is based]
         if not chosen:
             continue
-        with images(GUESTS, based) as own:
+        with images(GUESTS, arguments.state, based) as own:
             for line in lines(arguments.rate, arguments.rtt, arguments.loss):
                 for state in arguments.state:
                     for way in chosen:

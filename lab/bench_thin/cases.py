@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from controller.wire.machines import Disk
 from controller.wire.moves import Keep, Tuning
+from lab.guests.build import IMAGE as LAB
+from lab.guests.workshop.build import BEGIN, BYTES
+from lab.guests.workshop.build import IMAGE as WORKSHOP
 from lab.verify_memory.guest import CHURN
 
 
@@ -19,15 +23,27 @@ class Line:
         return f"{self.rate} Mbit/s, {self.rtt:g} ms" + (f", {self.loss:g} % lost" if self.loss else "")
 
 
+@dataclass(frozen=True)
+class State:
+    """What the guest does: `programs` run in it, one after the other, before it moves. The machine has `mib` MiB of
+    memory, and boots from `image`."""
+
+    programs: tuple[tuple[str, ...], ...] = ()
+    image: str = LAB
+    mib: int = 256
+    disk: Disk | None = None
+
+
 _CHURN = ("sh", "-c", f"setsid sh -c '{CHURN}' >/dev/null 2>&1 </dev/null &")
 
-STATES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "idle": (),
-    "work": (("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=8", "rate=1"), _CHURN),
-    "dirty": (("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=64", "rate=1"),),
+STATES = {
+    "idle": State(),
+    "work": State((("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=8", "rate=1"), _CHURN)),
+    "dirty": State((("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=64", "rate=1"),)),
+    "workshop": State((BEGIN,), WORKSHOP, 512, Disk(base=WORKSHOP, bytes=BYTES)),
 }
-"""The programs that run in the guest. `work`: processes that come and go, and pages that are written again and again;
-`dirty`: 64 MiB of a random pattern, of which 1 MiB a second is written."""
+"""`work`: processes that come and go, and pages that are written again and again; `dirty`: 64 MiB of a random pattern,
+of which 1 MiB a second is written; `workshop`: a compiler, SQLite and Redis."""
 
 _KEEP = Keep(seconds=3600, bytes=1 << 34)
 

@@ -1,8 +1,9 @@
 """The moves of one cell: a line, a state of the guest, and a way."""
 
+import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,14 @@ from tempfile import TemporaryDirectory
 from agents.hypervisors.hypervisor import HypervisorError, Site
 from agents.hypervisors.qemu import base_memory
 from controller.wire.machines import Machine
-from lab.bench_thin.cases import STATES, Line, Way
+from lab.bench_thin.cases import STATES, Line, State, Way
 from lab.hosts import Host, Hosts, last
 
-MEMORY = 256 << 20
 AWAY = 20.0
 """Seconds between the way out and the way home."""
 
 _SETTLE = 3.0  # seconds for which the guest works before a move
 _MACS = ("52:54:00:00:00:0a", "52:54:00:00:00:0b")
-_GUEST = Machine(name="vm1", driver="qemu", image="lab", memory=MEMORY, macs=_MACS)
 
 
 @dataclass(frozen=True)
@@ -37,16 +36,21 @@ class Moved:
     rounds: int = 0
 
 
+def _guest(state: State) -> Machine:
+    return Machine(name="vm1", driver="qemu", image=state.image, memory=state.mib << 20, macs=_MACS, disk=state.disk)
+
+
 @contextmanager
-def images(folder: Path, base: bool) -> Iterator[Path]:
-    """Yield the images, with a base memory of the guest's or without."""
+def images(folder: Path, states: Sequence[str], base: bool) -> Iterator[Path]:
+    """Yield the images of those states, each with a base memory or without."""
     with TemporaryDirectory(prefix="weft-images-") as temporary:
         own = Path(temporary) / "images"
-        shutil.copytree(folder, own, symlinks=True)
-        if base:
-            with _hosts(Path(temporary) / "boot", own, Line(1000, 0), {}) as hosts:
-                site = Site("c1", Path(temporary) / "base", own, "", options={"accelerator": "tcg"})
-                hosts.one.do(base_memory.make(site, _GUEST.image, MEMORY, 120), 300)
+        for name, memory in {STATES[state].image: STATES[state].mib for state in states}.items():
+            shutil.copytree(folder / name, own / name, copy_function=os.symlink)
+            if base:
+                with _hosts(Path(temporary) / "boot", own, Line(1000, 0), {}) as hosts:
+                    site = Site("c1", Path(temporary) / "base", own, "", options={"accelerator": "tcg"})
+                    hosts.one.do(base_memory.make(site, name, memory << 20, 120), 300)
         yield own
 
 
@@ -64,14 +68,14 @@ def trial(own: Path, line: Line, state: str, way: Way, often: int, limit: float)
     """Make `often` moves to and fro; a way home is measured every second time. A move that has not copied the memory
     after `limit` seconds is given up, and is the cell's last."""
     with TemporaryDirectory(prefix="weft-thin-") as folder, _hosts(Path(folder) / "h", own, line, way.options) as hosts:
-        here, there = hosts.one, hosts.two
-        here.do(here.driver.start(_GUEST, here.attachment, "a"))
+        here, there, guest = hosts.one, hosts.two, _guest(STATES[state])
+        here.do(here.driver.start(guest, here.attachment, "a"))
         here.do(here.driver.guest("vm1", "true", seconds=90))
-        for words in STATES[state]:
+        for words in STATES[state].programs:
             here.do(here.driver.guest("vm1", *words, seconds=90))
         for number in range(2 * often if way.home else often):
             time.sleep(AWAY if way.home and number % 2 else _SETTLE)
-            moved = _move(here, there, f"m{number}", line, state, way, limit)
+            moved = _move(here, there, guest, f"m{number}", line, state, way, limit)
             if not way.home or number % 2:
                 yield moved
             if moved.seconds is None:
@@ -79,9 +83,9 @@ def trial(own: Path, line: Line, state: str, way: Way, often: int, limit: float)
             here, there = there, here
 
 
-def _move(here: Host, there: Host, name: str, line: Line, state: str, way: Way, limit: float) -> Moved:
+def _move(here: Host, there: Host, guest: Machine, name: str, line: Line, state: str, way: Way, limit: float) -> Moved:
     began, tuning = time.monotonic(), way.tuning
-    target = there.do(there.driver.prepare(_GUEST, there.attachment, "a", name, tuning))
+    target = there.do(there.driver.prepare(guest, there.attachment, "a", name, tuning))
     try:
         copied = here.do(last(here.driver.memory("vm1", name, target, tuning)), limit)
     except TimeoutError:

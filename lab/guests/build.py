@@ -34,7 +34,7 @@ def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
     with (guests / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         made = guests / IMAGE / "made.json"
-        if not made.is_file() or json.loads(made.read_text())["sources"] != _sources():
+        if not made.is_file() or json.loads(made.read_text())["sources"] != sources():
             _build(guests, progress)
     return guests
 
@@ -56,7 +56,7 @@ def _build(guests: Path, progress: Progress) -> None:
         (new / "initramfs").write_bytes(root.pack(unpacked, packages.path(unpacked, f"lib/modules/{release}"), work))
         (new / "cmdline").write_text(CMDLINE + "\n")
         disk.make(new / "disk.qcow2")
-        made = {"sources": _sources(), "kernel": release, "packages": {deb.name: _digest(deb) for deb in debs}}
+        made = {"sources": sources(), "kernel": release, "packages": {deb.name: _digest(deb) for deb in debs}}
         (new / "made.json").write_text(json.dumps(made, indent=1) + "\n")
         (guests / IMAGE).mkdir(exist_ok=True)
         work.rename(guests / work.name)
@@ -77,7 +77,7 @@ def _compile(sources: Path, program: Path) -> None:
         raise LabError(f"{program.name} does not compile: {done.stderr.strip()}")
 
 
-def _sources() -> str:
+def sources() -> str:
     """Return a digest of everything in this folder, and so of all that makes the images."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.rglob("*")):

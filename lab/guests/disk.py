@@ -28,13 +28,29 @@ def make(path: Path) -> None:
         (tree / "known.sha256").write_text(f"{hashlib.sha256(content).hexdigest()}  known\n")
         for file in (*tree.iterdir(), tree):
             os.utime(file, (0, 0))
-        options = f"hash_seed={UUID},lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0"
-        argv = ["mke2fs", "-q", "-t", "ext4", "-U", UUID, "-E", options, "-d", str(tree), str(raw), str(BYTES >> 10)]
-        _run(argv, E2FSPROGS_FAKE_TIME="1", SOURCE_DATE_EPOCH="1")
+        _file_system(tree, raw, BYTES)
         fixed = Path(directory) / "fixed"  # files keep the time of their creation, which no option sets
         fixed.write_text("".join(f"set_inode_field {file.name} ctime 0\n" for file in tree.iterdir()))
         _run(["debugfs", "-w", "-f", str(fixed), str(raw)], E2FSPROGS_FAKE_TIME="1")
-        _run(["qemu-img", "convert", "-O", "qcow2", "-o", "preallocation=off", str(raw), str(path)])
+        _qcow2(raw, path)
+
+
+def pack(tree: Path, path: Path, size: int) -> None:
+    """Write an image of so many bytes, with the files below `tree`."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as directory:
+        raw = Path(directory) / "raw"
+        _file_system(tree, raw, size)
+        _qcow2(raw, path)
+
+
+def _file_system(tree: Path, raw: Path, size: int) -> None:
+    options = f"hash_seed={UUID},lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0"
+    argv = ["mke2fs", "-q", "-t", "ext4", "-U", UUID, "-E", options, "-d", str(tree), str(raw), str(size >> 10)]
+    _run(argv, E2FSPROGS_FAKE_TIME="1", SOURCE_DATE_EPOCH="1")
+
+
+def _qcow2(raw: Path, path: Path) -> None:
+    _run(["qemu-img", "convert", "-O", "qcow2", "-o", "preallocation=off", str(raw), str(path)])
 
 
 def _run(argv: list[str], **environment: str) -> None:

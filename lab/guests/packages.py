@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from lab.errors import LabError
 
@@ -29,6 +30,16 @@ def current(name: str) -> str:
         if line.startswith(name):
             return line.split()[0]
     return name
+
+
+def with_dependencies(names: Sequence[str]) -> list[str]:
+    """Return the packages that apt would install on a machine that has none at all, those names included."""
+    with TemporaryDirectory(prefix="weft-apt-") as folder:
+        status = Path(folder) / "status"
+        status.touch()
+        argv = [*APT, "-o", f"Dir::State::status={status}", "--no-install-recommends", "--simulate", "install", *names]
+        said = _with_lists(argv)
+    return [line.split()[1] for line in said.splitlines() if line.startswith("Inst ")]
 
 
 def path(unpacked: Path, name: str) -> Path:

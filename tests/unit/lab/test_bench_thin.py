@@ -22,7 +22,12 @@ def test_ways_beside_ours_are_qemus_own() -> None:
     ours = [way for way in WAYS if way.options.get("compression") == "thin"]
     assert {way.name for way in ours} == {way.name for way in WAYS if way.name.startswith("thin")}
     assert all(way.tuning.keep is not None for way in ours if way.home)
-    assert len(WAYS) - len(ours) == 4 and set(STATES) == {"idle", "work", "dirty"}
+    assert len(WAYS) - len(ours) == 4 and set(STATES) == {"idle", "work", "dirty", "workshop"}
+
+
+def test_a_state_with_a_disk_has_the_base_of_its_own_image() -> None:
+    assert [name for name, state in STATES.items() if state.disk] == ["workshop"]
+    assert all(state.disk is None or state.disk.base == state.image for state in STATES.values())
 
 
 def test_tables_have_middle_and_spread() -> None:

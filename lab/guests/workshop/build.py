@@ -1,0 +1,61 @@
+"""Builds the image `workshop` beside `lab`, once for the same sources."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from lab.guests import disk, packages
+from lab.guests.build import IMAGE as LAB
+from lab.guests.build import build as build_lab
+from lab.guests.build import sources
+from lab.lock import Progress
+from lab.paths import GUESTS
+
+IMAGE = "workshop"
+BEGIN = ("sh", "/disk/weft/begin")
+"""The command that begins the guest's work; it returns as soon as all of it runs."""
+
+PACKAGES = ("gcc", "libc6-dev", "redis-server", "sqlite3")
+BYTES = 1 << 30
+"""The size of the disk."""
+
+_MERGED = ("bin", "sbin", "lib", "lib64")
+"""Links to the directories below usr, which Debian's installer makes, not a package."""
+
+_UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/perl", "usr/lib/x86_64-linux-gnu/perl-base")
+
+
+def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
+    """Build the image and the lab's if need be, and return their folder. Raises LabError with what is missing."""
+    build_lab(guests, progress)
+    made = guests / IMAGE / "made.json"
+    if not made.is_file() or json.loads(made.read_text())["sources"] != sources():
+        names = packages.with_dependencies(PACKAGES)
+        progress(f"the workshop's disk: {len(names)} Debian packages")
+        with tempfile.TemporaryDirectory(dir=guests) as temporary:
+            new = Path(temporary) / IMAGE
+            new.mkdir()
+            disk.pack(
+                _tree(Path(temporary) / "tree", packages.fetch(names, guests / "packages")), new / "disk.qcow2", BYTES
+            )
+            for file in ("kernel", "initramfs", "cmdline"):
+                shutil.copyfile(guests / LAB / file, new / file)
+            (new / "made.json").write_text(json.dumps({"sources": sources(), "packages": names}, indent=1) + "\n")
+            shutil.rmtree(guests / IMAGE, ignore_errors=True)
+            new.rename(guests / IMAGE)
+    return guests
+
+
+def _tree(tree: Path, files: list[Path]) -> Path:
+    packages.unpack(files, tree)
+    for name in _MERGED:
+        if not (tree / name).exists():
+            (tree / name).symlink_to(f"usr/{name}")
+    for name in _UNUSED:
+        shutil.rmtree(tree / name, ignore_errors=True)
+    for name in ("tmp", "proc", "dev", "weft"):
+        (tree / name).mkdir(exist_ok=True)
+    for name in ("begin", "turns", "fill.lua"):
+        shutil.copy(Path(__file__).with_name(name), tree / "weft" / name)
+    return tree
