@@ -57,7 +57,11 @@ func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth i
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{line: over, encoder: encoder, packer: packer, pace: pace.New(workers, pace.NewProcessors().Free), window: line.NewWindow(), report: report, workers: workers}
+	s := &Source{
+		line: over, encoder: encoder, packer: packer, report: report, workers: workers,
+		pace:   pace.New(workers, pace.NewProcessors().Free),
+		window: line.NewWindow(float64(bandwidth) / 8),
+	}
 	if bandwidth > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(bandwidth)/8, int(bandwidth/8/20)+1) // what goes in 50 ms goes at once
 	}

@@ -133,13 +133,14 @@ type clock struct{ now time.Time }
 
 func (c *clock) time() time.Time { return c.now }
 
-// drive sends batches over a simulated line for some seconds, and returns the most that was on its way in the last one.
-func drive(w *Window, rate float64, trip time.Duration, seconds, size int) (most int) {
+// drive sends batches over a simulated line for some seconds, and returns the most that was on its way in the last one. In
+// the end all have arrived.
+func drive(c *clock, w *Window, rate float64, trip time.Duration, seconds, size int) (most int) {
 	type going struct {
 		done  time.Time
 		bytes int
 	}
-	c, queue := &clock{time.Unix(0, 0)}, []going{}
+	queue := []going{}
 	free, end := c.now, c.now.Add(time.Duration(seconds)*time.Second)
 	for c.now.Before(end) {
 		w.mu.Lock()
@@ -160,16 +161,20 @@ func drive(w *Window, rate float64, trip time.Duration, seconds, size int) (most
 		c.now, queue = queue[0].done, queue[1:]
 		w.Taken(c.now)
 	}
+	for _, last := range queue {
+		c.now = last.done
+		w.Taken(c.now)
+	}
 	return most
 }
 
 func TestTheLineIsFullAndItsQueueIsShort(t *testing.T) {
 	for _, mbits := range []float64{5, 25, 100, 1000} {
 		for _, trip := range []time.Duration{5, 40, 100} {
-			w, rate := NewWindow(), mbits*1e6/8
+			c, w, rate := &clock{}, NewWindow(0), mbits*1e6/8
 			trip *= time.Millisecond
 			size := min(max(int(0.05*rate), 16<<10), 256<<10)
-			most := drive(w, rate, trip, 20, size)
+			most := drive(c, w, rate, trip, 20, size)
 			if found := w.Rate(); found < 0.9*rate || found > 1.1*rate {
 				t.Errorf("%v Mbit/s, %v: found %.1f Mbit/s", mbits, trip, found*8/1e6)
 			}
@@ -180,8 +185,46 @@ func TestTheLineIsFullAndItsQueueIsShort(t *testing.T) {
 	}
 }
 
+// trickle sends a small batch every 50 ms for some seconds, each of which arrives before the next one goes.
+func trickle(c *clock, w *Window, rate float64, trip time.Duration, seconds int) {
+	const size = 4096
+	for end := c.now.Add(time.Duration(seconds) * time.Second); c.now.Before(end); {
+		w.Wait(size, size, c.time)
+		w.Taken(c.now.Add(trip + time.Duration(float64(size)/rate*1e9)))
+		c.now = c.now.Add(trip + 50*time.Millisecond)
+	}
+}
+
+func TestALineWithLittleToCarryIsAsFastAsBefore(t *testing.T) {
+	for _, mbits := range []float64{5, 100, 1000} {
+		c, w, rate, trip := &clock{}, NewWindow(0), mbits*1e6/8, 40*time.Millisecond
+		drive(c, w, rate, trip, 5, 32<<10)
+		trickle(c, w, rate, trip, 5)
+		if found := w.Rate(); found < 0.9*rate || found > 1.1*rate {
+			t.Errorf("%v Mbit/s: found %.1f Mbit/s", mbits, found*8/1e6)
+		}
+	}
+}
+
+func TestALineThatBecomesSlowerIsFoundOut(t *testing.T) {
+	c, w, rate := &clock{}, NewWindow(0), 12.5e6
+	drive(c, w, rate, 20*time.Millisecond, 5, 64<<10)
+	drive(c, w, rate/10, 20*time.Millisecond, 10, 64<<10)
+	if found := w.Rate(); found > 1.1*rate/10 {
+		t.Errorf("%.1f Mbit/s on a line of %.1f", found*8/1e6, rate*8/1e7)
+	}
+}
+
+func TestALimitOfThisEndIsTheRate(t *testing.T) {
+	c, w := &clock{}, NewWindow(1e6)
+	drive(c, w, 12.5e6, 20*time.Millisecond, 5, 64<<10)
+	if found := w.Rate(); found != 1e6 {
+		t.Errorf("%.0f bytes per second, and this end sends 1,000,000", found)
+	}
+}
+
 func TestAClosedWindowLetsNothingThrough(t *testing.T) {
-	w, done := NewWindow(), make(chan bool, 1)
+	w, done := NewWindow(0), make(chan bool, 1)
 	w.Wait(1<<30, 0, time.Now)
 	go func() { done <- w.Wait(1, 0, time.Now) }()
 	w.Close()
@@ -194,7 +237,7 @@ func TestAClosedWindowLetsNothingThrough(t *testing.T) {
 }
 
 func TestBatchesThatStandForMuchAreHeldWithinBounds(t *testing.T) {
-	w, done := NewWindow(), make(chan bool, 1)
+	w, done := NewWindow(0), make(chan bool, 1)
 	for range mostHeld / (4 << 20) {
 		w.Wait(100, 4<<20, time.Now)
 	}

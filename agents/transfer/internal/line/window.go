@@ -17,13 +17,15 @@ type Window struct {
 	held    int // bytes of the stream that they stand for, which this end keeps
 	taken   int // bytes that the other end has taken
 	since   time.Time
-	rates   []sample // bytes per second, of the last second
+	rates   []sample // bytes per second, of the last second in which the line was full
 	rtt     time.Duration
+	most    float64 // bytes per second that this end sends; 0 is no limit
 }
 
 type flight struct {
 	bytes, stream, taken int
 	at, since            time.Time // when it went, and when the last one before it was taken
+	full                 bool      // with it, as much was on its way as may be
 }
 
 type sample struct {
@@ -39,9 +41,9 @@ const (
 	queue    = 0.1  // seconds of the line's rate, beyond that
 )
 
-// NewWindow returns a window of an idle line.
-func NewWindow() *Window {
-	w := &Window{}
+// NewWindow returns a window of an idle line, over which this end sends at most so many bytes per second; 0 is no limit.
+func NewWindow(most float64) *Window {
+	w := &Window{most: most}
 	w.room = sync.NewCond(&w.mu)
 	return w
 }
@@ -61,8 +63,8 @@ func (w *Window) Wait(bytes, stream int, now func() time.Time) bool {
 	if w.flying == 0 {
 		w.since = at // the line was idle
 	}
-	w.flights = append(w.flights, flight{bytes, stream, w.taken, at, w.since})
 	w.flying += bytes
+	w.flights = append(w.flights, flight{bytes, stream, w.taken, at, w.since, w.flying >= w.limit()})
 	w.held += stream
 	return true
 }
@@ -83,14 +85,23 @@ func (w *Window) Taken(now time.Time) bool {
 		w.rtt = trip
 	}
 	if over := now.Sub(f.since).Seconds(); over > 0 {
-		w.rates = append(w.rates, sample{now, float64(w.taken-f.taken) / over})
-	}
-	for len(w.rates) > 1 && now.Sub(w.rates[0].at) > recent {
-		w.rates = w.rates[1:]
+		w.measured(sample{now, float64(w.taken-f.taken) / over}, f.full)
 	}
 	w.since = now
 	w.room.Signal()
 	return true
+}
+
+// measured takes a rate into account. A low one of a line that had less than it could carry says nothing about the line
+// (as BBR judges samples that are limited by the application).
+func (w *Window) measured(found sample, full bool) {
+	if !full && found.rate < w.rate() {
+		return
+	}
+	w.rates = append(w.rates, found)
+	for len(w.rates) > 1 && found.at.Sub(w.rates[0].at) > recent {
+		w.rates = w.rates[1:]
+	}
 }
 
 // Close ends all waiting.
@@ -108,7 +119,8 @@ func (w *Window) Flying() int {
 	return w.flying
 }
 
-// Rate returns the bytes per second that the other end takes, the greatest of the last second; 0 before it took any.
+// Rate returns the bytes per second that the other end takes, the greatest of the last second in which it had as much to
+// take as it could; 0 before it took any.
 func (w *Window) Rate() float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,6 +138,9 @@ func (w *Window) rate() float64 {
 	most := 0.0
 	for _, sample := range w.rates {
 		most = max(most, sample.rate)
+	}
+	if w.most > 0 {
+		return min(most, w.most)
 	}
 	return most
 }
