@@ -97,7 +97,7 @@ class Prediction(BaseModel):
 class Profile(BaseModel):
     """A past move between two cloudlets, with its predicted and its measured values. Units: bytes, seconds,
     milliseconds, bits a second (bandwidth), bytes a second (dirty_rate); `ratio` is the bytes on the wire for each byte
-    of memory."""
+    of memory; `kept`: both ends had a copy of the VM's memory, of an earlier stay."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -119,6 +119,7 @@ class Profile(BaseModel):
     wire: int | None
     disk: int | None
     ratio: float | None
+    kept: bool
     at: datetime
 
 

@@ -1,7 +1,7 @@
 """The known facts of a move before it is made, the source of each figure, and the estimate from them. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controller.core.prediction import BUFFER_MS, Forecast, Load, Path, forecast
 from controller.core.profiles import Correction, Error, Past, correction, error, typical
@@ -17,7 +17,8 @@ FEWEST = 3
 @dataclass(frozen=True)
 class Profile:
     """A move that was made, as far as it was measured: the Past, and the figures that later estimates use. Bytes, bytes
-    a second (`dirty_rate`), milliseconds; `ratio` is the bytes on the wire for one byte of memory."""
+    a second (`dirty_rate`), milliseconds; `ratio` is the bytes on the wire for one byte of memory. `kept`:
+    both ends had a copy of that memory before."""
 
     past: Past
     vm: str
@@ -27,13 +28,15 @@ class Profile:
     ratio: float | None = None
     rtt_before_ms: float | None = None
     rtt_during_ms: float | None = None
+    kept: bool = False
 
 
 @dataclass(frozen=True)
 class Facts:
     """The recorded facts: the VM's image and size in bytes, whether it has a disk, the measurements of its driver; the
     link's round trip, and its bandwidth in bits per second there and, if need be, back; past moves of the image and
-    over the link; the policy's target for the pause. None where unknown."""
+    over the link; the policy's target for the pause; whether both ends are to have a copy of the VM's memory from an
+    earlier stay (`kept`). None where unknown."""
 
     vm: str
     image: str
@@ -47,6 +50,7 @@ class Facts:
     bandwidth_back: float | None = None
     history: Sequence[Profile] = ()
     downtime_ms: float = 300.0
+    kept: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def _inputs(facts: Facts) -> dict[str, Input]:
         "memory": _measured(facts, "memory_used", Input(facts.memory, "all that it has: nobody has measured it")),
         "dirty_rate": _measured(facts, "dirty_rate", Input(DIRTY_RATE, "assumed")),
         "disk": disk if facts.has_disk else Input(0.0, "it has none"),
-        "ratio": _remembered(facts, "ratio", Input(1.0, "assumed: nothing is compressed")),
+        "ratio": _ratio(facts),
         "bandwidth": _bandwidth(facts),
         "rtt_ms": Input(facts.rtt_ms, "neighbour database" if facts.rtt_ms is not None else "nobody knows"),
         "buffer_ms": _buffer(facts),
@@ -126,6 +130,19 @@ def _remembered(facts: Facts, name: str, otherwise: Input) -> Input:
         if (value := typical(values)) is not None:
             return Input(value, whose)
     return otherwise
+
+
+def _ratio(facts: Facts) -> Input:
+    """Return the bytes on the wire for one byte of memory. With copies at both ends, past moves that had them too
+    say how many; if there was none, the other moves say the most that it can be."""
+    assumed = Input(1.0, "assumed: nothing is compressed")
+    plain = replace(facts, history=[one for one in facts.history if not one.kept])
+    found = _remembered(plain, "ratio", assumed)
+    if not facts.kept:
+        return found
+    alike = replace(facts, history=[one for one in facts.history if one.kept])
+    known = _remembered(alike, "ratio", found)
+    return known if known is found else replace(known, origin=f"{known.origin} with copies at both ends")
 
 
 def _bandwidth(facts: Facts) -> Input:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, and_, delete, func, or_, select
+from sqlalchemy import BigInteger, and_, delete, false, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -18,7 +18,8 @@ class ProfileRow(Base):
     """One finished move of a machine of this image, between two cloudlets: the prediction and the measurements. Units
     are bytes, seconds, milliseconds, bits a second (bandwidth) and bytes a second (dirty_rate). `wire` is all bytes on
     the wire, `disk` those of the disk that were copied, `ratio` the bytes on the wire for each byte of memory;
-    `model_seconds` is the prediction before history corrected it."""
+    `model_seconds` is the prediction before history corrected it. `kept`: both ends had a copy of the VM's memory, of
+    an earlier stay."""
 
     __tablename__ = "profiles"
 
@@ -41,6 +42,7 @@ class ProfileRow(Base):
     wire: Mapped[int | None] = mapped_column(BigInteger)
     disk: Mapped[int | None] = mapped_column(BigInteger)
     ratio: Mapped[float | None]
+    kept: Mapped[bool] = mapped_column(server_default=false(), default=False)
     at: Mapped[datetime] = mapped_column(Time, default=now, index=True)
 
 
@@ -63,6 +65,13 @@ async def history(
         rows = await session.scalars(select(ProfileRow).where(which).order_by(ProfileRow.id.desc()).limit(limit))
         found |= {row.id: row for row in rows}
     return [found[number] for number in sorted(found, reverse=True)]
+
+
+async def came_from(session: AsyncSession, vm: str, between: tuple[str, str], since: datetime) -> bool:
+    """Return whether the VM's latest move was the way back, to the first cloudlet from the second, and ended since
+    then."""
+    latest = await session.scalar(select(ProfileRow).where(ProfileRow.vm == vm).order_by(ProfileRow.id.desc()).limit(1))
+    return latest is not None and (latest.destination, latest.source) == between and latest.at > since
 
 
 async def page(

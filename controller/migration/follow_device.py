@@ -123,7 +123,7 @@ async def consider(
     """Return the estimate of a move of the VM to an endpoint, the facts to decide on, and the decision, without acting
     on it. Raises Refused."""
     between = link(intent, vm, endpoint)
-    relation, found = await predict(session, vm, between, intent.policy.migration.downtime_ms, now())
+    relation, found = await predict(session, vm, between, intent.policy.migration, now())
     given = prospect(relation, found, intent.cloudlets[between[1]].speaks)
     if refused := await unlike(session, vm, between):
         return found, given, Verdict(Course.STAY, tuple(refused))

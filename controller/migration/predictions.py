@@ -3,7 +3,7 @@ move for the next prediction."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,6 +12,7 @@ from controller.core import cpu_choice
 from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_ratio
 from controller.core.follow_policy import Relation
 from controller.core.intent import Intent
+from controller.core.policy.model import Migration
 from controller.core.profiles import Past
 from controller.core.refusals import conflict, unknown
 from controller.db import bandwidths, decisions, neighbours, platforms, profiles
@@ -40,7 +41,7 @@ def link(intent: Intent, vm: VmRow, endpoint: str) -> tuple[str, str]:
 
 
 async def predict(
-    session: AsyncSession, vm: VmRow, between: tuple[str, str], downtime_ms: float, at: datetime
+    session: AsyncSession, vm: VmRow, between: tuple[str, str], policy: Migration, at: datetime
 ) -> tuple[Relation, Estimate]:
     """Return the relation between the two cloudlets in the neighbour database, and the estimate of a move of the VM."""
     there, back = between, (between[1], between[0])
@@ -58,7 +59,8 @@ async def predict(
         bandwidth=await bandwidths.of(session, *there),
         bandwidth_back=await bandwidths.of(session, *back),
         history=[_profile(row) for row in await profiles.history(session, vm.name, machine.image, between)],
-        downtime_ms=downtime_ms,
+        downtime_ms=policy.downtime_ms,
+        kept=await profiles.came_from(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
     )
     return _relation(measured.get(there), at), estimate(facts)
 
@@ -103,7 +105,7 @@ async def learn(
         memory=machine.memory,
         memory_used=memory.memory_used,
         dirty_rate=memory.dirty_rate,
-        bandwidth=wire * 8 / took if wire and took else None,
+        bandwidth=wire * 8 / _sending(memory, wire, took) if wire and took else None,
         rtt_before_ms=(said.get("inputs", {}).get("rtt_ms") or {}).get("value"),
         rtt_during_ms=await _during(session, between, when),
         predicted_seconds=said.get("seconds"),
@@ -113,10 +115,19 @@ async def learn(
         wire=wire or None,
         disk=disk.done,
         ratio=_ratio(machine, figures, said.get("inputs", {})),
+        kept=memory.pages is not None and memory.pages.kept,
         at=when[1],
     )
     if await profiles.add(session, row) and wire and took:
-        await bandwidths.record(session, *between, wire, took)
+        await bandwidths.record(session, *between, wire, _sending(memory, wire, took))
+
+
+def _sending(memory: Figures, wire: int, took: float) -> float:
+    """Return the seconds for which the line was busy with these bytes, of the seconds that their transfer took. With
+    kept copies most of a transfer may be waiting; weft-transfer, which tells about `pages`, measures the line."""
+    if memory.pages is None or not memory.bandwidth:
+        return took
+    return min(wire * 8 / memory.bandwidth, took)
 
 
 def _ratio(machine: Machine, figures: Mapping[str, Figures], inputs: Mapping[str, Any]) -> float | None:
@@ -158,7 +169,7 @@ def _rtt(rows: Any, at: datetime) -> float | None:
 
 
 def _profile(row: ProfileRow) -> Profile:
-    measured = ("memory_used", "dirty_rate", "disk", "ratio", "rtt_before_ms", "rtt_during_ms")
+    measured = ("memory_used", "dirty_rate", "disk", "ratio", "rtt_before_ms", "rtt_during_ms", "kept")
     link = row.source, row.destination
     past = Past(row.image, link, row.seconds, row.model_seconds or 0.0, row.predicted_seconds)
     return Profile(past, row.vm, **{name: getattr(row, name) for name in measured})

@@ -66,3 +66,19 @@ def test_without_any_word_something_is_assumed() -> None:
     kind = [Profile(Past("debian", ("c5", "c6"), 1, 1), "other", memory_used=7.0, disk=9.0)]
     taught = estimate(Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=kind))
     assert (taught.inputs["memory"].value, taught.inputs["disk"].origin) == (7.0, "past moves of debian")
+
+
+def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves() -> None:
+    def ratio(kept: bool, *past: tuple[float, bool]) -> tuple[float | None, str]:
+        history = [Profile(Past("debian", ("c1", "c2"), 1, 1), "web", ratio=value, kept=had) for value, had in past]
+        facts = Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=history, kept=kept)
+        found = estimate(facts).inputs["ratio"]
+        return found.value, found.origin
+
+    assert ratio(False, (0.4, False), (0.02, True), (0.02, True)) == (0.4, "its own past moves")
+    assert ratio(True, (0.4, False), (0.4, False), (0.02, True)) == (
+        0.02,
+        "its own past moves with copies at both ends",
+    )
+    assert ratio(True, (0.4, False)) == (0.4, "its own past moves")
+    assert ratio(False, (0.02, True)) == (1.0, "assumed: nothing is compressed")

@@ -1,21 +1,22 @@
 """Predictions on request, and their correction by later moves."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from statistics import median
 
 import pytest
 from sqlalchemy import update
 
 from controller.core.clock import now
-from controller.core.estimates import BANDWIDTH
+from controller.core.estimates import BANDWIDTH, Input
+from controller.core.policy.model import Migration
 from controller.core.prediction import Load, Path, forecast
 from controller.db import profiles
 from controller.db import vms as table
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.migration.follow_device import consider, note
-from controller.migration.predictions import learn
-from controller.wire.moves import Figures
+from controller.migration.predictions import learn, predict
+from controller.wire.moves import Figures, Pages
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.test_follow_device import MB, Starts, add, bandwidth, neighbour, ready
 
@@ -122,6 +123,48 @@ async def test_what_was_recorded_is_what_is_predicted(controller: Controller, co
         found, _, _ = await consider(session, controller.region.intent, row, "c2-lan")
     assert found.inputs["ratio"].value == pytest.approx(compressed, rel=0.02)
     assert found.forecast is not None and found.forecast.wire == pytest.approx(made.wire, rel=0.03)
+
+
+async def test_the_way_home_is_predicted_by_ways_home(controller: Controller) -> None:
+    """While the policy has both ends keep the VM's memory, past moves with such copies say what the way back takes; and
+    a line that waited most of the time is not taken for a slow one."""
+    await ready(controller, Starts())
+    await add(controller, neighbour(20.0))
+    pages = Pages(zero=1, same=1, known=1, delta=1, literal=1)
+    there = Figures(seconds=10.0, wire=40 * MB, bandwidth=60e6, memory_used=100 * MB, dirty_rate=0.0, pages=pages)
+    back = there.model_copy(update={"seconds": 3.0, "wire": 2 * MB, "pages": pages.model_copy(update={"kept": True})})
+
+    async def moved(name: str, between: tuple[str, str], memory: Figures, at: datetime) -> None:
+        async with controller.region.database.write() as session:
+            row = await table.get(session, "web")
+            assert row is not None
+            await learn(session, name, row.made_of, between, (at - timedelta(minutes=1), at), {"memory": memory})
+
+    async def inputs(keep_seconds: int) -> dict[str, Input]:
+        policy = Migration(keep_seconds=keep_seconds)
+        async with controller.region.database.read() as session:
+            row = await table.get(session, "web")
+            assert row is not None
+            return (await predict(session, row, ("c1", "c2"), policy, now()))[1].inputs
+
+    await moved("mv1", ("c1", "c2"), there, now() - timedelta(hours=3))
+    await moved("mv2", ("c2", "c1"), there, now() - timedelta(hours=2))
+    await moved("mv3", ("c1", "c2"), back, now() - timedelta(hours=2))
+    assert (await inputs(86400))["ratio"].value == pytest.approx(
+        0.4
+    )  # it is at c1 as far as anybody knows, from nowhere
+    await moved("mv4", ("c2", "c1"), back, now() - timedelta(minutes=30))
+    assert (await inputs(86400))["ratio"].value == pytest.approx(0.02)
+    assert (await inputs(600))["ratio"].value == pytest.approx(0.4)
+    assert (await inputs(0))["ratio"].value == pytest.approx(0.4)
+    assert (await inputs(0))["bandwidth"].value == pytest.approx(60e6)
+    found = (await controller.get("/profiles"))["items"]
+    assert [(one["move"], one["kept"]) for one in found] == [
+        ("mv4", True),
+        ("mv3", True),
+        ("mv2", False),
+        ("mv1", False),
+    ]
 
 
 async def test_profiles_are_bounded(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
