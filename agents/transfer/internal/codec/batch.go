@@ -55,6 +55,17 @@ type Batch struct {
 	code, literals []byte
 }
 
+func newBatch() *Batch {
+	return &Batch{Stream: streams.take(), code: operations.take(), literals: contents.take()}
+}
+
+// Free says that nobody needs the batch any more.
+func (b *Batch) Free() {
+	streams.free(b.Stream)
+	operations.free(b.code)
+	contents.free(b.literals)
+}
+
 // Repeated are the pages of a batch that the stream has had before: those that the guest still writes.
 type Repeated struct{ Pages, Literals int }
 
@@ -64,8 +75,7 @@ func (b *Batch) Len() int { return len(b.code) + len(b.literals) }
 // Pack returns the batch as it goes to the other end: level, lengths of stream, operations and literals, the digest of
 // the stream's bytes, and operations and literals.
 func (p *Packer) Pack(b *Batch, level Level) []byte {
-	packed := make([]byte, 0, 64+b.Len()/2)
-	packed = append(packed, byte(level))
+	packed := append(slices.Grow(packs.take(), 64+b.Len()), byte(level))
 	for _, n := range []int{len(b.Stream), len(b.code), len(b.literals)} {
 		packed = binary.AppendUvarint(packed, uint64(n))
 	}
@@ -74,7 +84,9 @@ func (p *Packer) Pack(b *Batch, level Level) []byte {
 	if level == Stored {
 		return append(append(packed, b.code...), b.literals...)
 	}
-	return p.encoders[level].EncodeAll(slices.Concat(b.code, b.literals), packed)
+	plain := append(append(plains.take(), b.code...), b.literals...)
+	defer plains.free(plain)
+	return p.encoders[level].EncodeAll(plain, packed)
 }
 
 // Alone returns the batch without references to anything that the other end has: each page is a literal. A decoder that

@@ -3,6 +3,7 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/blake3"
@@ -19,6 +20,8 @@ type Decoder struct {
 	sources []Pages
 	open    *zstd.Decoder
 	scratch [stream.PageSize]byte // a page that is not mirrored
+	plain   []byte                // of the batch before
+	out     []byte
 }
 
 // NewDecoder returns a decoder with that mirror. `references` are those of the encoder.
@@ -31,7 +34,8 @@ func NewDecoder(memory *Memory, references ...Pages) (*Decoder, error) {
 	return &Decoder{memory: memory, sources: append([]Pages{memory}, references...), open: open}, nil
 }
 
-// Decode returns the bytes of the stream that a batch stands for, and its operations. Raises ErrDigest if they are not
+// Decode returns the bytes of the stream that a batch stands for, valid until the next call, and its operations. Raises
+// ErrDigest if they are not
 // the encoder's. The mirror may be wrong then, until the same batch has come again alone (Batch.Alone).
 func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
 	in, counts := &input{bytes: packed}, Counts{}
@@ -44,9 +48,12 @@ func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
 	plain := in.bytes
 	if level != byte(Stored) {
 		var err error
-		if plain, err = d.open.DecodeAll(in.bytes, make([]byte, 0, code+literals)); err != nil {
+		if plain, err = d.open.DecodeAll(in.bytes, slices.Grow(d.plain[:0], code+literals)); err != nil {
 			return nil, counts, fmt.Errorf("a batch that cannot be opened: %w", err)
 		}
+	}
+	if level != byte(Stored) {
+		d.plain = plain
 	}
 	if len(plain) != code+literals {
 		return nil, counts, fmt.Errorf("a batch of %d bytes, not %d", len(plain), code+literals)
@@ -55,6 +62,7 @@ func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
 	if err != nil {
 		return nil, counts, err
 	}
+	d.out = out
 	if sum := blake3.Sum256(out); len(out) != size || string(sum[:]) != string(digest) {
 		return nil, counts, ErrDigest
 	}
@@ -63,7 +71,7 @@ func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
 
 // run carries out operations; they give at most `size` bytes.
 func (d *Decoder) run(code, literals *input, size int, counts *Counts) ([]byte, error) {
-	out, last := make([]byte, 0, size), 0
+	out, last := slices.Grow(d.out[:0], size), 0
 	for len(code.bytes) > 0 {
 		head := code.take(1)[0]
 		op := Op(head &^ named)

@@ -44,7 +44,7 @@ const mostDelta = stream.PageSize / 2 // beyond, zstd does better on the page it
 
 // NewEncoder returns an encoder with that mirror. `references` are known to both ends, in the same order.
 func NewEncoder(memory *Memory, references ...Reference) *Encoder {
-	e := &Encoder{memory: memory, sources: []Pages{memory}, index: map[uint64]place{}, batch: &Batch{}}
+	e := &Encoder{memory: memory, sources: []Pages{memory}, index: map[uint64]place{}, batch: newBatch()}
 	for s, reference := range references {
 		e.sources = append(e.sources, reference.Pages)
 		for n, hash := range reference.Hashes {
@@ -112,7 +112,7 @@ func (e *Encoder) Full() bool {
 // Flush returns the batch, and begins the next one.
 func (e *Encoder) Flush() *Batch {
 	done := e.batch
-	e.batch, e.last = &Batch{}, 0
+	e.batch, e.last = newBatch(), 0
 	return done
 }
 

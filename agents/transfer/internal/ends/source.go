@@ -174,6 +174,7 @@ func (s *Source) send(ctx context.Context, order <-chan job) error {
 		if err := s.line.Write(line.Batch, packed); err != nil {
 			return fmt.Errorf("the line to the other end: %w", err)
 		}
+		codec.Free(packed)
 	}
 	s.mu.Lock()
 	s.finished = true
@@ -228,6 +229,7 @@ func (s *Source) taken() error {
 		return errors.New("the other end takes a batch that was not sent")
 	}
 	s.report.backlog.Add(-int64(len(s.untaken[0].Stream)))
+	s.untaken[0].Free()
 	s.untaken = s.untaken[1:]
 	return nil
 }
