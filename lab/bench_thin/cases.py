@@ -25,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True)
 class State:
-    """What the guest does: `programs` run in it, one after the other, before it moves. The machine has `mib` MiB of
+    """The work of a guest: `programs` run in it, one after the other, before it moves. The machine has `mib` MiB of
     memory, and boots from `image`."""
 
     programs: tuple[tuple[str, ...], ...] = ()

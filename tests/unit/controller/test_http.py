@@ -101,7 +101,7 @@ async def test_events_are_followed_and_resumed(start: Start) -> None:
         page = await controller.get("/events", after=seen[0][0], limit=1)
         assert [e["subject"] for e in page["items"]] == ["green"]
         controller.region.stop()
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(20):
             await asyncio.gather(live, resumed)
 
 
