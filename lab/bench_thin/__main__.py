@@ -4,6 +4,7 @@ import argparse
 from fnmatch import fnmatch
 from pathlib import Path
 
+from lab import measurements
 from lab.bench_thin import page
 from lab.bench_thin.cases import STATES, WAYS, lines
 from lab.bench_thin.trial import Moved, images, trial
@@ -31,7 +32,7 @@ def main() -> int:
     if not ways:
         parser.error(f"none of the ways is called so: {', '.join(way.name for way in WAYS)}")
     build(GUESTS)
-    found = page.kept(arguments.output) if arguments.add else []
+    found = measurements.kept(Moved, arguments.output) if arguments.add else []
     for based in (False, True):
         chosen = [way for way in ways if way.base is based]
         if not chosen:
@@ -42,10 +43,10 @@ def main() -> int:
                     for way in chosen:
                         for one in trial(own, line, state, way, arguments.often, arguments.limit):
                             found.append(one)
-                            page.keep(found, arguments.output)
+                            measurements.keep(found, arguments.output)
                             print(_said(one), flush=True)
     if arguments.document:
-        page.write(found, arguments.document)
+        measurements.show(page.tables(found), arguments.document)
     return 0
 
 

@@ -1,32 +1,10 @@
-"""The results, as JSON and as the tables of a page."""
+"""The results, as the tables of a page."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
 from statistics import median
 
 from lab.bench_thin.cases import STATES, WAYS
 from lab.bench_thin.trial import Moved
-
-MARK = "<!-- moves -->"
-
-
-def kept(output: Path) -> list[Moved]:
-    """Return the moves of earlier runs."""
-    return [Moved(**one) for one in json.loads(output.read_text())] if output.exists() else []
-
-
-def keep(found: Sequence[Moved], output: Path) -> None:
-    """Write all moves, a line each."""
-    rows = ",\n".join(json.dumps(asdict(one)) for one in found)
-    output.write_text(f"[\n{rows}\n]\n")
-
-
-def write(found: Sequence[Moved], page: Path) -> None:
-    """Replace the page's tables, which are all that follows its mark."""
-    head = page.read_text().partition(MARK)[0]
-    page.write_text(f"{head}{MARK}\n{tables(found)}")
 
 
 def tables(found: Sequence[Moved]) -> str:

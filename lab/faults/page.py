@@ -8,11 +8,10 @@ from pathlib import Path
 from textwrap import fill
 
 from controller.core.saga.steps import Step
+from lab import measurements
 from lab.faults.cases import Fault
 from lab.faults.trial import Found
 from lab.paths import ROOT
-
-MARK = "<!-- cases -->"
 
 _ORDER = ("before", *Step)
 """The order of the values of `landed`."""
@@ -30,8 +29,7 @@ def keep(found: Sequence[Found], output: Path) -> list[Found]:
 
 def write(found: Sequence[Found], page: Path) -> None:
     """Replace the page's table and the text about it, which is all that follows its mark."""
-    head = page.read_text().partition(MARK)[0]
-    page.write_text(f"{head}{MARK}\n{table(found)}\n{elsewhere(found)}\n")
+    measurements.show(f"{table(found)}\n{elsewhere(found)}\n", page)
 
 
 def table(found: Sequence[Found]) -> str:

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lab import measurements
 from lab.siege.figures import Calls, Figures
 
-MARK = "<!-- siege -->"
 MIB = 1 << 20
 CLIENTS = ("-dhcp", "-dhcp6")
 """The suffixes of the names of devices' own daemons, which are left out."""
@@ -24,8 +24,7 @@ def keep(base: Figures, siege: Figures, wrong: Sequence[str], output: Path) -> N
 
 def write(base: Figures, siege: Figures, wrong: Sequence[str], page: Path) -> None:
     """Replace the page's figures, which are all that follows its mark."""
-    head = page.read_text().partition(MARK)[0]
-    page.write_text(f"{head}{MARK}\n{text(base, siege, wrong, _machine())}")
+    measurements.show(text(base, siege, wrong, _machine()), page)
 
 
 def text(base: Figures, siege: Figures, wrong: Sequence[str], machine: str) -> str:

@@ -4,6 +4,7 @@ import argparse
 import time
 from pathlib import Path
 
+from lab import measurements
 from lab.guests.build import build
 from lab.paths import GUESTS
 from lab.program import run
@@ -35,11 +36,12 @@ def main() -> int:
         print("\n".join(way.name for way in ways))
         return 0
     build(GUESTS)
-    earlier, found, deadline = page.kept(arguments.output), list[Compared](), time.monotonic() + arguments.seconds
+    earlier = measurements.kept(Compared, arguments.output)
+    found, deadline = list[Compared](), time.monotonic() + arguments.seconds
 
     def told(one: Compared) -> bool:
         found.append(one)
-        page.keep([*earlier, *found], arguments.output)
+        measurements.keep([*earlier, *found], arguments.output)
         wrong = f"{len(one.wrong)} of {one.pages} pages wrong" + (f"; {one.ails}" if one.ails else "")
         print(f"{one.way:20} {one.seconds:5.1f} s, paused {one.paused_ms:.0f} ms: {wrong}", flush=True)
         return bool(time.monotonic() < deadline)
@@ -49,7 +51,7 @@ def main() -> int:
         if done < arguments.moves and time.monotonic() < deadline:
             trial(way, GUESTS, arguments.moves - done, arguments.hold, told)
     if arguments.document:
-        page.write([*earlier, *found], arguments.document)
+        measurements.show(page.table([*earlier, *found]), arguments.document)
     bad = sum(bool(one.wrong or one.ails) for one in found)
     print(f"{len(found) - bad} of {len(found)} moves are right")
     return 1 if bad else 0

@@ -1,7 +1,5 @@
 """The cells of `make bench-thin`, and its tables."""
 
-from pathlib import Path
-
 from lab.bench_thin import page
 from lab.bench_thin.cases import STATES, WAYS, Line, lines
 from lab.bench_thin.trial import Moved
@@ -38,12 +36,3 @@ def test_tables_have_middle_and_spread() -> None:
 def test_a_move_that_did_not_end_is_told() -> None:
     assert "| idle | plain | 1 | not in time | - | - | - |" in page.tables([moved(None, "plain")])
     assert "| idle | plain | 2 | 7.0 |" in page.tables([moved(7.0, "plain"), moved(None, "plain")])
-
-
-def test_what_was_found_stays(tmp_path: Path) -> None:
-    output, document = tmp_path / "found.json", tmp_path / "page.md"
-    page.keep([moved(2.0), moved(None)], output)
-    assert page.kept(output) == [moved(2.0), moved(None)]
-    document.write_text(f"Prose.\n\n{page.MARK}\nold\n")
-    page.write(page.kept(output), document)
-    assert document.read_text().startswith("Prose.") and "old" not in document.read_text()

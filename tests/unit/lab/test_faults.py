@@ -23,6 +23,7 @@ from lab.faults.census import Census, Host, unneeded, wrong
 from lab.faults.harm import kill_qemu
 from lab.faults.hold import SHORT, held
 from lab.faults.trial import Found, Hit, judge, landed
+from lab.measurements import MARK
 
 ENDS = ("c1", "c2")
 HERE = Host(condition="running", taps=2)
@@ -165,7 +166,7 @@ def test_where_it_landed() -> None:
 
 def test_the_page_keeps_what_earlier_runs_have_found(tmp_path: Path) -> None:
     output, document = tmp_path / "faults.json", tmp_path / "faults.md"
-    document.write_text(f"About.\n\n{page.MARK}\nold\n")
+    document.write_text(f"About.\n\n{MARK}\nold\n")
     one, two = "kill-controller@memory", "kill-controller@reserve"
     page.keep([Found(one, End.DONE, "memory", 9.5, connection="alive"), Found(two, End.UNDONE, "reserve")], output)
     everything = page.keep([Found(two, End.DONE, "prepare", wrong=["it runs twice"])], output)
