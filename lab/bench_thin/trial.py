@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from agents.hypervisors.hypervisor import HypervisorError, Site
 from agents.hypervisors.qemu import base_memory
 from controller.wire.machines import Machine
+from controller.wire.moves import Figures
 from lab.bench_thin.cases import STATES, Line, State, Way
 from lab.hosts import Host, Hosts, last
 
@@ -86,7 +87,10 @@ def trial(own: Path, line: Line, state: str, way: Way, often: int, limit: float)
 def _move(here: Host, there: Host, guest: Machine, name: str, line: Line, state: str, way: Way, limit: float) -> Moved:
     began, tuning = time.monotonic(), way.tuning
     target = there.do(there.driver.prepare(guest, there.attachment, "a", name, tuning))
+    disk = Figures()
     try:
+        if guest.disk:
+            disk = here.do(last(here.driver.disk("vm1", name, target, tuning)), limit)
         copied = here.do(last(here.driver.memory("vm1", name, target, tuning)), limit)
     except TimeoutError:
         there.do(there.driver.abort("vm1", name))
@@ -96,7 +100,7 @@ def _move(here: Host, there: Host, guest: Machine, name: str, line: Line, state:
     there.do(there.driver.activate("vm1", name))
     seconds = time.monotonic() - began
     _discarded(here)
-    wire = (copied.wire or 0) + (figures.wire or 0)
+    wire = sum(part.wire or 0 for part in (disk, copied, figures))
     return Moved(line.name, state, way.name, seconds, figures.paused_ms or 0.0, wire, figures.rounds or 0)
 
 
