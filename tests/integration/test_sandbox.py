@@ -132,6 +132,8 @@ TRICKS = {
 @pytest.mark.parametrize("trick", TRICKS)
 def test_the_sandbox_holds(trick: str) -> None:
     command = [sandbox.PYTHON, "-c", TRICKS[trick]]
+    if trick == "a namespace" and subprocess.run(command, capture_output=True, timeout=30, check=False).returncode:
+        pytest.skip("the kernel makes no user namespaces here, as in a chroot (user_namespaces(7))")
     done = subprocess.run(sandbox.command("weft-controller", *command), capture_output=True, timeout=30, check=False)
     assert done.returncode != 0
     subprocess.run(command, check=True, timeout=30)  # it works without the sandbox

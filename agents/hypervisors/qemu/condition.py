@@ -9,6 +9,7 @@ POSTCOPY = ("postcopy-active", "postcopy-paused", "postcopy-recover-setup", "pos
 COMING = "its memory is still on the way"
 SEVERED = "the path is cut"
 DEAF = f"{COMING}: QEMU waits for some of it, and answers nobody"
+UNCONFIRMED = "all of its memory was sent, and the path was cut before the other end confirmed that"
 SILENT = "QEMU does not answer"
 VAIN = "the transfer failed; it waits in vain"
 
@@ -31,6 +32,8 @@ def condition(record: Record, run_state: str | None, migration: str) -> tuple[Co
     if run_state == "postmigrate" or (outgoing and migration in POSTCOPY):
         coming = f"{COMING}: {SEVERED}" if cut else COMING
         return "moved", coming if migration in POSTCOPY else ""
+    if move is not None and move.irrevocable and migration == "failed":
+        return "moved", UNCONFIRMED
     if incoming:
         if migration == "failed":
             return "waiting", VAIN

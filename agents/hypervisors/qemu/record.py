@@ -30,6 +30,12 @@ class Move(BaseModel):
     whole: bool = False
 
     @property
+    def irrevocable(self) -> bool:
+        """Whether the machine has left by post-copy: the destination has the only state that is whole, or never will
+        have it."""
+        return self.role == "outgoing" and self.tuning.post_copy and self.handed is not None
+
+    @property
     def coming(self) -> bool:
         """Whether the machine runs here, and may be waiting for some of its memory."""
         return self.role == "arrived" and self.tuning.post_copy and not self.whole

@@ -179,7 +179,7 @@ class Source:
         over."""
         async with self._monitor.session() as session:
             state, _ = await status(session)
-            if state in POSTCOPY:
+            if state in POSTCOPY or (self._move.irrevocable and state == "failed"):
                 raise Fenced("its memory is at the destination already")
             try:
                 if state in transfer.UNDER_WAY:
