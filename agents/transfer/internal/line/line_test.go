@@ -128,8 +128,11 @@ func FuzzAnyBytesAreFramesOrAnError(f *testing.F) {
 	})
 }
 
-// clock is a time that tests advance.
-type clock struct{ now time.Time }
+// clock is a time that tests advance. Answers arrive at multiples of `burst`.
+type clock struct {
+	now   time.Time
+	burst time.Duration
+}
 
 func (c *clock) time() time.Time { return c.now }
 
@@ -152,7 +155,11 @@ func drive(c *clock, w *Window, rate float64, trip time.Duration, seconds, size 
 				free = c.now
 			}
 			free = free.Add(time.Duration(float64(size) / rate * 1e9))
-			queue = append(queue, going{free.Add(trip), size})
+			done := free.Add(trip)
+			if c.burst > 0 {
+				done = done.Add(c.burst - 1).Truncate(c.burst)
+			}
+			queue = append(queue, going{done, size})
 			if end.Sub(c.now) < time.Second {
 				most = max(most, w.Flying())
 			}
@@ -212,6 +219,14 @@ func TestALineThatBecomesSlowerIsFoundOut(t *testing.T) {
 	drive(c, w, rate/10, 20*time.Millisecond, 10, 64<<10)
 	if found := w.Rate(); found > 1.1*rate/10 {
 		t.Errorf("%.1f Mbit/s on a line of %.1f", found*8/1e6, rate*8/1e7)
+	}
+}
+
+func TestAnswersThatComeInBurstsAreNoFasterLine(t *testing.T) {
+	c, w, rate := &clock{burst: 50 * time.Millisecond}, NewWindow(0), 7.5e6
+	drive(c, w, rate, 20*time.Millisecond, 10, 32<<10)
+	if found := w.Rate(); found < 0.9*rate || found > 1.2*rate {
+		t.Errorf("%.1f Mbit/s on a line of %.1f", found*8/1e6, rate*8/1e6)
 	}
 }
 

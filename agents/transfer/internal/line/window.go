@@ -13,18 +13,19 @@ type Window struct {
 	room    *sync.Cond
 	closed  bool
 	flights []flight
-	flying  int // bytes on their way
-	held    int // bytes of the stream that they stand for, which this end keeps
-	taken   int // bytes that the other end has taken
-	since   time.Time
-	rates   []sample // bytes per second, of the last second in which the line was full
+	flying  int       // bytes on their way
+	held    int       // bytes of the stream that they stand for, which this end keeps
+	taken   int       // bytes that the other end has taken
+	since   time.Time // when the last batch was taken
+	went    time.Time // and when that one had gone
+	rates   []sample  // bytes per second, of the last second in which the line was full
 	rtt     time.Duration
 	most    float64 // bytes per second that this end sends; 0 is no limit
 }
 
 type flight struct {
 	bytes, stream, taken int
-	at, since            time.Time // when it went, and when the last one before it was taken
+	at, since, went      time.Time // when it went, when the last one before it was taken, and when that one had gone
 	full                 bool      // with it, as much was on its way as may be
 }
 
@@ -61,10 +62,10 @@ func (w *Window) Wait(bytes, stream int, now func() time.Time) bool {
 	}
 	at := now()
 	if w.flying == 0 {
-		w.since = at // the line was idle
+		w.since, w.went = at, at // the line was idle
 	}
 	w.flying += bytes
-	w.flights = append(w.flights, flight{bytes, stream, w.taken, at, w.since, w.flying >= w.limit()})
+	w.flights = append(w.flights, flight{bytes, stream, w.taken, at, w.since, w.went, w.flying >= w.limit()})
 	w.held += stream
 	return true
 }
@@ -84,10 +85,11 @@ func (w *Window) Taken(now time.Time) bool {
 	if trip := now.Sub(f.at); w.rtt == 0 || trip < w.rtt {
 		w.rtt = trip
 	}
-	if over := now.Sub(f.since).Seconds(); over > 0 {
+	// Answers may come in bursts, but no line carries more than it was given in the same time.
+	if over := max(now.Sub(f.since), f.at.Sub(f.went)).Seconds(); over > 0 {
 		w.measured(sample{now, float64(w.taken-f.taken) / over}, f.full)
 	}
-	w.since = now
+	w.since, w.went = now, f.at
 	w.room.Signal()
 	return true
 }
