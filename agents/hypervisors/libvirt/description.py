@@ -2,15 +2,18 @@
 except paths and `-incoming`. Every device has a fixed place on the bus, so that no version of libvirt chooses
 another."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from agents.hypervisors.hypervisor import Refused
 from agents.hypervisors.libvirt.processor import processor
 from agents.hypervisors.qemu.command_line import MACHINE_TYPE, Accelerator, overlay_path
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.record import Record
 from agents.hypervisors.qemu.taps import tap
+from agents.hypervisors.qemu.weft_transfer import SOCKET
 from controller.wire.machines import NICS
 
 BALLOON = "ua-balloon"
@@ -18,6 +21,7 @@ STATISTICS = 5
 """Seconds between two readings of the guest's memory by the balloon."""
 
 _SLOTS = {"a": 2, "b": 3, "serial": 4, "balloon": 5, "entropy": 6, "disk": 7}
+_ADDRESS = 107  # bytes of a unix socket's address (unix(7)), without the zero at its end
 _SCHEMA = "http://libvirt.org/schemas/domain/qemu/1.0"
 
 
@@ -125,8 +129,12 @@ def _labels(confinements: Sequence[str]) -> str:
 
 def _arguments(kept: Record, folder: Path) -> str:
     """Return the arguments for two monitors besides libvirt's own, and for the pid file by which the `qemu` code finds
-    machines."""
+    machines. Raises Refused if QEMU could not make the monitors' sockets, or weft-transfer's."""
     words = ["-pidfile", str(folder / "pid")]
+    longest = max((folder / name for name in ("monitor", "rescue", SOCKET)), key=lambda path: len(os.fsencode(path)))
+    if (size := len(os.fsencode(longest))) > _ADDRESS:
+        limit = f"the address of a socket has {_ADDRESS} bytes at most, and {longest} has {size}"
+        raise Refused(f"{kept.machine.name}: {limit}: a shorter state_dir is needed, or a shorter name")
     for name in ("monitor", "rescue"):
         path = str(folder / name).replace(",", ",,")  # in a list of options a comma is written twice
         words += ["-chardev", f"socket,id=weft-{name},path={path},server=on,wait=off"]

@@ -101,6 +101,15 @@ def test_paths_are_as_they_are(part: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("folder", "fits"), [("/x" * 49, True), ("/x" * 50, False), ("/ä" * 33, False)])
+def test_a_folder_too_long_for_a_socket_is_named(folder: str, fits: bool) -> None:
+    if fits:
+        described(kept(), Path(folder))
+        return
+    with pytest.raises(Refused, match=r"vm1: the address of a socket has 107 bytes at most.*shorter state_dir"):
+        described(kept(), Path(folder))
+
+
 def test_devices_have_places_of_their_own() -> None:
     places = [tuple(sorted(place.items())) for place in (one.attrib for one in described(kept()).iter("address"))]
     assert len(set(places)) == len(places) == 6
