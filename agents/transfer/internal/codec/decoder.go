@@ -35,8 +35,8 @@ func NewDecoder(memory *Memory, references ...Pages) (*Decoder, error) {
 }
 
 // Decode returns the bytes of the stream that a batch stands for, valid until the next call, and its operations. Raises
-// ErrDigest if they are not
-// the encoder's. The mirror may be wrong then, until the same batch has come again alone (Batch.Alone).
+// ErrDigest if they are not the encoder's. The mirror may be wrong then, until the same batch has come again alone
+// (Batch.Alone).
 func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
 	in, counts := &input{bytes: packed}, Counts{}
 	level := in.take(1)[0]
@@ -51,8 +51,6 @@ func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
 		if plain, err = d.open.DecodeAll(in.bytes, slices.Grow(d.plain[:0], code+literals)); err != nil {
 			return nil, counts, fmt.Errorf("a batch that cannot be opened: %w", err)
 		}
-	}
-	if level != byte(Stored) {
 		d.plain = plain
 	}
 	if len(plain) != code+literals {

@@ -14,7 +14,7 @@ import (
 // Every is how long a choice stays.
 const Every = 100 * time.Millisecond
 
-const count = 5 * Every // the kernel accounts for processors in steps of 10 ms
+const counts = 5 * Every // the kernel accounts for processors in steps of 10 ms
 
 // model is what is expected of a level: bytes per second of a processor, and bytes that leave for each byte that enters.
 type model struct{ speed, ratio float64 }
@@ -56,8 +56,7 @@ type Pace struct {
 	spent      time.Duration // by compression since then
 }
 
-// New returns a pace for so many workers. `free` returns how many processors nobody has used since it
-// was last asked.
+// New returns a pace for so many workers. `free` returns how many processors nobody has used since it was last asked.
 func New(workers int, free func(now time.Time) float64) *Pace {
 	return &Pace{free: free, workers: workers, measured: map[codec.Level]measurement{}, level: codec.Fast}
 }
@@ -92,7 +91,7 @@ func (p *Pace) Level(bandwidth float64, now time.Time) codec.Level {
 // count finds out how many processors compression can have: those that it takes, and those that are free.
 func (p *Pace) count(now time.Time) {
 	passed := now.Sub(p.counted)
-	if passed < count {
+	if passed < counts {
 		return
 	}
 	own := p.spent.Seconds() / passed.Seconds()
