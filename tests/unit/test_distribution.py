@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -10,13 +9,11 @@ import pytest
 from packaging.requirements import InvalidRequirement, Requirement
 
 from controller.wire.release import DISTRIBUTION
+from tests.house.tracked import tracked
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-FILES = [ROOT / name for name in subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n") if name]
-TEXTS = [
-    path for path in FILES if path.is_file() and path.suffix not in (".png", ".svg", ".json") and path != Path(__file__)
-]
+TEXTS = [path for path in tracked() if path.suffix not in (".svg", ".json") and path != Path(__file__)]
 INSTALL = re.compile(r"\bpip3? install (?P<rest>[^\n&|;`)]*)")
 WORD = re.compile(r"'[^']*'|[^\s'\"]+")
 READERS = {"version", "distribution", "metadata", "requires", "files"}

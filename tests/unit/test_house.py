@@ -9,6 +9,7 @@ import pytest
 
 from tests.house.__main__ import PAGE, page
 from tests.house.imports import ROOT, folders, imported, reduced
+from tests.house.tracked import tracked
 
 PACKAGES = ("controller", "agents", "lab")
 
@@ -142,6 +143,11 @@ def test_every_folder_says_what_it_is() -> None:
     for folder in ("controller", "routeserver", "agents", "policies", "migrations", "lab", "tests", "docs", "deploy"):
         readme = ROOT / folder / "README.md"
         assert readme.is_file(), f"{folder}/ has no README.md"
+
+
+def test_only_sources_are_kept() -> None:
+    """Programs, archives and pictures are built; what is built is not kept."""
+    assert [path for path in tracked() if b"\0" in path.read_bytes()] == []
 
 
 def test_files_stay_small() -> None:

@@ -1,12 +1,12 @@
 """Scripts that end at the first error do so. Under `set -e`, bash goes on when the first part of `a && b` fails."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.house.imports import ROOT
+from tests.house.tracked import tracked
 
 CONDITION = r"\[|\(\(|if |elif |while |until |echo "
 AND = re.compile(rf"^\s*(?:echo [^;]*;\s*)?(?!{CONDITION})[^#|]*[^\s&#|]\s+&& (?!exit|return|continue|break)[^|]*$")
@@ -14,11 +14,7 @@ AND = re.compile(rf"^\s*(?:echo [^;]*;\s*)?(?!{CONDITION})[^#|]*[^\s&#|]\s+&& (?
 
 
 def scripts() -> list[Path]:
-    known = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [ROOT / name for name in known.split("\0") if name]
-    return [
-        path for path in paths if path.is_file() and path.read_bytes()[:32].startswith((b"#!/bin/bash", b"#!/bin/sh"))
-    ]
+    return [path for path in tracked() if path.read_bytes()[:32].startswith((b"#!/bin/bash", b"#!/bin/sh"))]
 
 
 @pytest.mark.parametrize("path", scripts(), ids=lambda path: str(path.relative_to(ROOT)))
