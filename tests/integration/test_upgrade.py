@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -84,7 +85,8 @@ def test_upgrade_of_a_route_server_that_cannot_read_its_state(region: Region) ->
 def test_upgrade_of_the_controller(region: Region) -> None:
     def step() -> None:
         database = LAB / "controller" / "weft.db"
-        with sqlite3.connect(database) as source, sqlite3.connect(database.with_name("copy.db")) as copy:
+        places = database, database.with_name("copy.db")
+        with closing(sqlite3.connect(places[0])) as source, closing(sqlite3.connect(places[1])) as copy:
             source.backup(copy)
         restart(region, "controller")
         well("doctor")
