@@ -102,8 +102,8 @@ class Clients:
         self._started: list[Client] = []
 
     def start(self, space: Namespace, script: str, argv: Callable[[Path], list[str]]) -> Client:
-        """Start a client. `script` handles its lease and writes to `{log}`; `argv` takes the script's path and returns
-        the command."""
+        """Start a client. `script` handles its lease, and then writes to `{log}`; `argv` takes the script's path and
+        returns the command."""
         log = self.folder / f"client-{len(self._started)}.log"
         path = log.with_suffix(".sh")
         path.write_text(script.replace("{log}", str(log)))

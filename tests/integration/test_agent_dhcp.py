@@ -28,20 +28,20 @@ LAN = Told.of("10.1.0.1", "10.1.0.0/24", 1450)
 
 # What a client does with its lease, the same for both: the address onto the interface, the news into a file.
 UDHCPC_SCRIPT = """#!/bin/sh
-echo "$1 $ip/$mask via $router mtu $mtu for $lease from $serverid" >> {log}
 case $1 in
   deconfig) ip addr flush dev $interface ;;
   bound) ip addr add $ip/$mask dev $interface; ip route replace default via $router ;;
 esac
+echo "$1 $ip/$mask via $router mtu $mtu for $lease from $serverid" >> {log}
 [ -z "$dns" ] || echo "told $dns $domain $ntpsrv $staticroutes" >> {log}
 """
 DHCLIENT_SCRIPT = """#!/bin/sh
-echo "$reason $new_ip_address/$new_subnet_mask via $new_routers" \\
-  "mtu $new_interface_mtu for $new_dhcp_lease_time" >> {log}
 case $reason in
   PREINIT|RELEASE|STOP|FAIL|EXPIRE) ip addr flush dev $interface ;;
   BOUND|REBOOT) ip addr replace $new_ip_address/24 dev $interface ;;
 esac
+echo "$reason $new_ip_address/$new_subnet_mask via $new_routers" \\
+  "mtu $new_interface_mtu for $new_dhcp_lease_time" >> {log}
 exit 0
 """
 

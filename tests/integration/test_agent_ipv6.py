@@ -33,16 +33,16 @@ MAC = lans.mac("c1", 1)
 TOLD, TOLD6 = v4.LanSettings.of(LAN.gateway, LAN.prefix, 1400), v6.LanSettings6.of(MAC, LAN.prefix, "2001:db8:1::/64")
 ADVERTISED = Advertisement.of(MAC, "2001:db8:1::/64", 1400)
 SCRIPT = """#!/bin/sh
-echo "$reason $new_ip6_address preferred $new_preferred_life valid $new_max_life" >> {log}
 case $reason in
   EXPIRE6|RELEASE6|STOP6) ip -6 addr flush dev $interface scope global ;;
-  BOUND6|RENEW6|REBIND6) ip -6 addr replace $new_ip6_address/128 dev $interface ;;
+  BOUND6|RENEW6|REBIND6) ip -6 addr replace $new_ip6_address/128 dev $interface nodad ;;
 esac
+echo "$reason $new_ip6_address preferred $new_preferred_life valid $new_max_life" >> {log}
 exit 0
 """
 SCRIPT4 = """#!/bin/sh
-echo "$reason $new_ip_address" >> {log}
 [ "$reason" = BOUND ] && ip addr replace $new_ip_address/24 dev $interface
+echo "$reason $new_ip_address" >> {log}
 exit 0
 """
 

@@ -51,15 +51,15 @@ asyncio.run(main(Path(sys.argv[1])))
 LAN = endpoint(1, name="c1-lan", prefix="10.1.0.0/24", gateway="10.1.0.1", **dual(1))
 MAC = lans.mac("c1", LAN.index)
 SCRIPT = """#!/bin/sh
-echo "$1 $ip" >> {log}
 case $1 in
   deconfig) ip addr flush dev $interface ;;
   bound) ip addr add $ip/$mask dev $interface ;;
 esac
+echo "$1 $ip" >> {log}
 """
 SCRIPT6 = """#!/bin/sh
+[ "$reason" = BOUND6 ] && ip -6 addr replace $new_ip6_address/128 dev $interface nodad
 echo "$reason $new_ip6_address" >> {log}
-[ "$reason" = BOUND6 ] && ip -6 addr replace $new_ip6_address/128 dev $interface
 exit 0
 """
 
