@@ -135,7 +135,12 @@ async def opened(file: str, *, timeout: float, **options: Any) -> Connection:
     """Open a connection that waits `timeout` seconds for each lock. If that fails, the connection's thread ends before
     the error is raised; otherwise the thread's last message would find the event loop of an ending controller closed,
     and print a traceback."""
-    connection = Connection(partial(sqlite3.connect, file, timeout=timeout, **options), CHUNK)
+
+    def connect() -> sqlite3.Connection:
+        connection._connection = sqlite3.connect(file, timeout=timeout, **options)
+        return connection._connection  # `stop` closes it also if the caller was cancelled meanwhile
+
+    connection = Connection(connect, CHUNK)
     connection._thread.daemon = True
     try:
         await connection

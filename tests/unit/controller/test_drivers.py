@@ -2,8 +2,11 @@
 
 import asyncio
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -12,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 from controller.db import drivers
 from controller.db.engine import Database
 from controller.db.schema import upgrade
+from controller.db.sqlite_connection import opened
 from lab.patience import eventually
 
 LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) FROM n"
@@ -78,3 +82,27 @@ async def test_a_file_that_stays_held_is_reported_and_left(
     async with engine.connect() as connection:
         assert await connection.scalar(text("PRAGMA foreign_keys")) == 1
     await engine.dispose()
+
+
+class Slow(sqlite3.Connection):
+    """A connection that takes its time to come up, and notes its end."""
+
+    begun, closed = Event(), False
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        Slow.begun.set()
+        time.sleep(0.1)
+        super().__init__(*arguments, **options)
+
+    def close(self) -> None:
+        Slow.closed = True
+        super().close()
+
+
+async def test_a_connection_whose_caller_is_cancelled_is_closed(tmp_path: Path) -> None:
+    opening = asyncio.create_task(opened(str(tmp_path / "weft.db"), timeout=1, factory=Slow))
+    assert await asyncio.to_thread(Slow.begun.wait, 10)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert Slow.closed
