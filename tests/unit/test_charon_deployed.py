@@ -19,6 +19,8 @@ from tests.unit.test_compose import SERVICES, instructions
 CHARON = SERVICES["charon"]
 UNIT = sandbox.unit(ROOT / "deploy/systemd/weft-charon.service")
 RUN = f"/run/{UNIT['RuntimeDirectory'][0]}"
+SPARE = {"kdf"}
+"""Plugins that Debian 13 has in a package which nothing needs: openssl's plugin derives the keys there."""
 TABLE = re.compile(r"^# (\[ipsec\])\n# (vici = .*)$", re.MULTILINE)
 
 
@@ -112,6 +114,8 @@ def test_they_have_every_plugin(config: Path, capsys: pytest.CaptureFixture[str]
     [plugins] = re.findall(r"load = (.*)", told(config, capsys))
     for plugin in plugins.split():
         file = f"/usr/lib/ipsec/plugins/libstrongswan-{plugin}.so"
+        if plugin in SPARE and not Path(file).exists():
+            continue
         said = subprocess.run(["dpkg", "-S", file], capture_output=True, text=True, check=True).stdout
         assert said.split(":")[0] in here, f"{plugin} is in {said}"
 
