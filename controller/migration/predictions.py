@@ -60,7 +60,8 @@ async def predict(
         bandwidth_back=await bandwidths.of(session, *back),
         history=[_profile(row) for row in await profiles.history(session, vm.name, machine.image, between)],
         downtime_ms=policy.downtime_ms,
-        kept=await profiles.came_from(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
+        kept=bool(policy.keep_seconds)
+        and await profiles.came_from(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
     )
     return _relation(measured.get(there), at), estimate(facts)
 

@@ -8,7 +8,8 @@ from lab import measurements
 from lab.bench_thin import page
 from lab.bench_thin.cases import STATES, WAYS, lines
 from lab.bench_thin.trial import Moved, images, trial
-from lab.guests.workshop.build import build
+from lab.guests.build import build
+from lab.guests.workshop import build as workshop
 from lab.paths import GUESTS
 from lab.program import run
 
@@ -31,7 +32,10 @@ def main() -> int:
     ways = [way for way in WAYS if any(fnmatch(way.name, pattern) for pattern in arguments.way or ["*"])]
     if not ways:
         parser.error(f"none of the ways is called so: {', '.join(way.name for way in WAYS)}")
-    build(GUESTS)
+    if any(STATES[state].image == workshop.IMAGE for state in arguments.state):
+        workshop.build(GUESTS)
+    else:
+        build(GUESTS)
     found = measurements.kept(Moved, arguments.output) if arguments.add else []
     for based in (False, True):
         chosen = [way for way in ways if way.base is based]

@@ -34,7 +34,8 @@ def suite(tmp_path: Path) -> Path:
 def run(suite: Path, tier: str, fails: str = "never", **seconds: float) -> "subprocess.CompletedProcess[str]":
     """Run the suite. `fails` is a pattern of the shell's, for the command lines that fail; `seconds` by program."""
     for program in ("bin/go", "bin/python", "tests/lint"):
-        text = STAND_IN.format(folder=suite, fails=fails, seconds=seconds.get(Path(program).name, 0))
+        pattern = fails.replace(" ", "\\ ")  # an unquoted space would end it
+        text = STAND_IN.format(folder=suite, fails=pattern, seconds=seconds.get(Path(program).name, 0))
         (suite / program).write_text(text)
         (suite / program).chmod(0o755)
     environment = os.environ | {"PATH": f"{suite / 'bin'}:{os.environ['PATH']}"}
@@ -55,7 +56,8 @@ def test_all_parts_run(suite: Path, tier: str) -> None:
 @pytest.mark.parametrize("fails", [UNIT, LAB, RACE, LINT])
 def test_a_part_that_fails_is_named_and_the_whole_suite_goes_on(suite: Path, fails: str) -> None:
     done = run(suite, "all", fails)
-    assert done.returncode == 1 and "== failed: " in done.stdout
+    assert done.returncode == 1 and done.stdout.count("\n== failed: ") == 2, "where it failed, and in the end"
+    assert "syntax" not in done.stdout + done.stderr
     called = (suite / "called").read_text()
     assert all(word in called for word in ("tests/unit", "tests/integration", "lint"))
 
@@ -64,6 +66,9 @@ def test_a_part_that_fails_is_named_and_the_whole_suite_goes_on(suite: Path, fai
 def test_the_smoke_ends_at_the_first_part_that_fails(suite: Path, fails: str) -> None:
     done = run(suite, "smoke", fails)
     assert done.returncode == 1 and "== done" not in done.stdout
+    assert ("tests/unit" in (suite / "called").read_text()) is (fails in (UNIT, RACE)), (
+        "no part after the one that failed"
+    )
 
 
 def test_nothing_runs_on_after_the_end(suite: Path) -> None:

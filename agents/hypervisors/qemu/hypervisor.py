@@ -226,6 +226,6 @@ def _handed_over(kept: Record | None) -> bool:
 def _followed(kept: Record | None) -> Move | None:
     """Return the move whose memory may still be on the way after its switchover; None if there is none."""
     move = kept.move if kept is not None else None
-    if move is None or move.target is None or not move.tuning.post_copy:
+    if move is None or move.target is None:
         return None
-    return move if move.coming or (move.role == "outgoing" and move.handed is not None) else None
+    return move if move.coming or move.irrevocable else None
