@@ -84,8 +84,7 @@ def figures(status: Status) -> dict[str, Any]:
 
 
 def left(remaining: int, status: Status) -> int:
-    """Return how many bytes the line still has to carry: `remaining` bytes of memory that the guest has written, as far
-    as QEMU knows, and the stream that the other end has not taken. A page that was sent before costs what such pages
-    have cost lately, and the rest what all has cost so far."""
-    ratio = status["wire"] / status["stream"] if status["stream"] else 1.0
-    return int(remaining / PAGE * status["repeated"] + status["backlog"] * ratio)
+    """Return how many bytes the line still has to carry: what it has to for the stream so far, and for `remaining` bytes
+    of memory that the guest has written, as far as QEMU knows; such a page costs what pages have cost lately that were
+    sent before."""
+    return int(remaining / PAGE * status["repeated"] + status["backlog"])

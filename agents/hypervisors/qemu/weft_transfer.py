@@ -35,8 +35,8 @@ Phase = Literal["starting", "waiting", "ready", "streaming", "ended", "failed"]
 
 
 class Status(TypedDict):
-    """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `backlog` are those of the stream
-    that the other end has not taken, `bandwidth` is the bytes per second that it takes, `repeated` the bytes on the
+    """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `backlog` are those that the line
+    has to carry until all that QEMU has sent is at the other end, `bandwidth` is the bytes per second that it takes, `repeated` the bytes on the
     line for a page that was sent before, `wrong` the number of batches that went again, and `pages` the operations by
     kind."""
 

@@ -101,6 +101,9 @@ func (e *Encoder) Add(record stream.Record, blocks []stream.Block) error {
 // Pending returns the bytes of the stream that the batch has so far.
 func (e *Encoder) Pending() int { return len(e.batch.Stream) }
 
+// Len returns the bytes that there are to compress so far.
+func (e *Encoder) Len() int { return e.batch.Len() }
+
 // Literals returns the bytes that the batch has so far for the other end.
 func (e *Encoder) Literals() int { return len(e.batch.literals) }
 

@@ -36,7 +36,7 @@ type Status struct {
 	Left       int               `json:"left"`       // bytes that known pages and deltas left to compress
 	Wire       int               `json:"wire"`       // bytes of batches
 	Packing    float64           `json:"packing"`    // seconds of a processor that compression has taken
-	Backlog    int               `json:"backlog"`    // bytes of the stream that the other end has not taken, now
+	Backlog    int               `json:"backlog"`    // bytes that the line has to carry until all that QEMU has sent is there, now
 	Flying     int               `json:"flying"`     // bytes of batches on their way, now
 	Bandwidth  float64           `json:"bandwidth"`  // bytes per second that the other end takes, now
 	RoundTrip  float64           `json:"round_trip"` // seconds, the shortest
@@ -54,19 +54,12 @@ type Report struct {
 	began    time.Time
 	counts   codec.Counts
 	levels   map[codec.Level]uint64
-	repeated []repeated
+	repeated lately // bytes on the line for each page that was sent before
+	ratio    lately // bytes on the line for each byte that is compressed
+	packed   int    // bytes that are to go on the line
 	window   *line.Window
-	backlog  atomic.Int64 // bytes of the stream that have been read and not been taken
+	encoded  atomic.Int64 // bytes that are to be compressed
 }
-
-// repeated is what the pages of one batch took that had been sent before.
-type repeated struct {
-	at    time.Time
-	pages int
-	wire  float64
-}
-
-const lately = 2 * time.Second
 
 // NewReport begins the report of a move.
 func NewReport(move string) *Report {
@@ -92,8 +85,8 @@ func (r *Report) change(how func(*Status)) {
 	how(&r.status)
 }
 
-// batch accounts for a batch that was compressed to so many bytes.
-func (r *Report) batch(b *codec.Batch, level codec.Level, wire int, took time.Duration) {
+// compressed accounts for a batch that was compressed to so many bytes, and is to go on the line.
+func (r *Report) compressed(b *codec.Batch, level codec.Level, wire int, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts.Add(b.Counts)
@@ -102,14 +95,18 @@ func (r *Report) batch(b *codec.Batch, level codec.Level, wire int, took time.Du
 	r.status.Left += b.Len()
 	r.status.Wire += wire
 	r.status.Packing += took.Seconds()
-	if b.Repeated.Pages == 0 {
-		return
-	}
-	now, part := time.Now(), float64(wire)*float64(b.Repeated.Literals)/float64(max(b.Len(), 1))
-	r.repeated = append(r.repeated, repeated{now, b.Repeated.Pages, part})
-	for len(r.repeated) > 1 && now.Sub(r.repeated[0].at) > lately {
-		r.repeated = r.repeated[1:]
-	}
+	r.packed += wire
+	r.encoded.Add(-int64(b.Len()))
+	now, each := time.Now(), float64(wire)/float64(max(b.Len(), 1))
+	r.ratio.add(now, float64(b.Len()), float64(wire))
+	r.repeated.add(now, float64(b.Repeated.Pages), each*float64(b.Repeated.Literals))
+}
+
+// departed says that so many bytes of a batch are on their way.
+func (r *Report) departed(wire int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.packed -= wire
 }
 
 // collided says how many pages had the hash of another one so far.
@@ -137,14 +134,10 @@ func (r *Report) Status() Status {
 	for _, level := range codec.Levels() {
 		s.Batches[level.String()] = r.levels[level]
 	}
-	pages, wire := 0, 0.0
-	for _, part := range r.repeated {
-		pages, wire = pages+part.pages, wire+part.wire
-	}
-	s.Repeated = wire / float64(max(pages, 1))
+	s.Repeated = r.repeated.each(0)
 	if r.window != nil {
 		s.Flying, s.Bandwidth, s.RoundTrip = r.window.Flying(), r.window.Rate(), r.window.RoundTrip().Seconds()
-		s.Backlog = int(r.backlog.Load())
+		s.Backlog = s.Flying + r.packed + int(float64(r.encoded.Load())*r.ratio.each(1))
 	}
 	return s
 }

@@ -120,11 +120,11 @@ func (s *Source) read(ctx context.Context, qemu net.Conn, jobs, order chan<- job
 		if s.forget.CompareAndSwap(true, false) {
 			s.encoder.Forget()
 		}
-		before := s.encoder.Pending()
+		before := s.encoder.Len()
 		if err := s.encoder.Add(record, reader.Blocks()); err != nil {
 			return fmt.Errorf("QEMU's stream: %w", err)
 		}
-		s.report.backlog.Add(int64(s.encoder.Pending() - before))
+		s.report.encoded.Add(int64(s.encoder.Len() - before))
 		if s.encoder.Full() || s.encoder.Literals() >= s.enough() {
 			flush()
 		}
@@ -145,7 +145,7 @@ func (s *Source) pack(jobs <-chan job) error {
 		var packed []byte
 		took := pace.Timed(func() { packed = s.packer.Pack(next.batch, level) })
 		s.pace.Measured(level, next.batch.Len(), len(packed), took, time.Now())
-		s.report.batch(next.batch, level, len(packed), took)
+		s.report.compressed(next.batch, level, len(packed), took)
 		next.packed <- packed
 	}
 	return nil
@@ -168,6 +168,7 @@ func (s *Source) send(ctx context.Context, order <-chan job) error {
 		if !s.window.Wait(len(packed), len(next.batch.Stream), time.Now) {
 			return errEnded
 		}
+		s.report.departed(len(packed))
 		s.mu.Lock()
 		s.untaken = append(s.untaken, next.batch)
 		s.mu.Unlock()
@@ -228,7 +229,6 @@ func (s *Source) taken() error {
 	if len(s.untaken) == 0 || !s.window.Taken(time.Now()) {
 		return errors.New("the other end takes a batch that was not sent")
 	}
-	s.report.backlog.Add(-int64(len(s.untaken[0].Stream)))
 	s.untaken[0].Free()
 	s.untaken = s.untaken[1:]
 	return nil
