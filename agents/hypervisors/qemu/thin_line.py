@@ -84,7 +84,7 @@ def figures(status: Status) -> dict[str, Any]:
 
 
 def left(remaining: int, status: Status) -> int:
-    """Return how many bytes the line still has to carry: what it has to for the stream so far, and for `remaining` bytes
-    of memory that the guest has written, as far as QEMU knows; such a page costs what pages have cost lately that were
-    sent before."""
+    """Return how many bytes the line still has to carry: what it has to for the stream so far, and for `remaining`
+    bytes of memory that the guest has written, as far as QEMU knows; such a page costs what pages have cost lately
+    that were sent before."""
     return int(remaining / PAGE * status["repeated"] + status["backlog"])
