@@ -97,12 +97,14 @@ class _Connection(H11Protocol):
         if self._tls is None:
             self._begin(transport, refusal)
         elif refusal is None:
-            transport.pause_reading()
             self._greeting = self.loop.create_task(self._greet(transport, self._tls))
         else:
             transport.abort()  # no answer is possible before TLS is up
 
     async def _greet(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
+        # Not in `connection_made`: Debian 12's Python (3.11.2) begins to read after that nevertheless, and the first octets
+        # of a handshake that waits for its turn would be taken for a request.
+        transport.pause_reading()
         seconds = self._all.seconds
         await self._all.handshakes.wait(self._counted)
         try:
