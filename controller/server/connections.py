@@ -102,8 +102,8 @@ class _Connection(H11Protocol):
             transport.abort()  # no answer is possible before TLS is up
 
     async def _greet(self, transport: asyncio.Transport, tls: ssl.SSLContext) -> None:
-        # Not in `connection_made`: Debian 12's Python (3.11.2) begins to read after that nevertheless, and the first octets
-        # of a handshake that waits for its turn would be taken for a request.
+        # Not in `connection_made`: Debian 12's Python (3.11.2) begins to read after that nevertheless, and the first
+        # octets of a handshake that waits for its turn would be taken for a request.
         transport.pause_reading()
         seconds = self._all.seconds
         await self._all.handshakes.wait(self._counted)
