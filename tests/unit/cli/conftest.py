@@ -1,10 +1,11 @@
 """A controller with prepared answers, and `weft` as a shell calls it."""
 
+import gc
 import io
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,16 @@ import pytest
 
 from controller.cli import client
 from controller.cli.main import run
+
+LEFT_SOCKET = "ignore::pytest.PytestUnraisableExceptionWarning"
+"""httpcore leaves a unix socket that it could not connect to the garbage collector, which complains."""
+
+
+@pytest.fixture
+def collected() -> Iterator[None]:
+    """Collect the garbage of a test in its own time: Python 3.13 would do it in another test's."""
+    yield
+    gc.collect()
 
 
 @dataclass

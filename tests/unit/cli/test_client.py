@@ -10,7 +10,7 @@ import pytest
 from controller.cli import client
 from controller.cli.client import Client, controller_url
 from controller.cli.session import begin, session
-from tests.unit.cli.conftest import Controller, Weft
+from tests.unit.cli.conftest import LEFT_SOCKET, Controller, Weft
 
 
 def test_the_places_in_their_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,7 +74,8 @@ def test_nobody_listens(weft: Weft) -> None:
     assert result.err.startswith(f"weft: no controller at {url}: ") and len(result.err.splitlines()) == 1
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # httpcore leaves the socket to gc
+@pytest.mark.filterwarnings(LEFT_SOCKET)
+@pytest.mark.usefixtures("collected")
 def test_no_socket(weft: Weft, tmp_path: Path) -> None:
     result = weft("vcp", "list", "--url", f"unix://{tmp_path}/none.sock")
     assert result.code == 4 and "none.sock" in result.err

@@ -10,7 +10,7 @@ import pytest
 
 from controller.cli import vcps
 from controller.cli.main import run
-from tests.unit.cli.conftest import Controller, Weft
+from tests.unit.cli.conftest import LEFT_SOCKET, Controller, Weft
 
 NOUNS = ["cloudlet", "endpoint", "vcp", "device", "lease", "route", "policy", "event"]
 
@@ -118,7 +118,8 @@ def test_names_are_completed(controller: Controller, monkeypatch: pytest.MonkeyP
         assert "blue" in out and "black" in out and "red" not in out
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # httpcore leaves the socket to gc
+@pytest.mark.filterwarnings(LEFT_SOCKET)
+@pytest.mark.usefixtures("collected")
 def test_completion_without_a_controller_is_empty_and_quiet(monkeypatch: pytest.MonkeyPatch, weft: Weft) -> None:
     monkeypatch.setenv("WEFT_URL", "unix:///nonexistent.sock")
     monkeypatch.setenv("_WEFT_COMPLETE", "complete_bash")

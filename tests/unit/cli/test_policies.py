@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.unit.cli.conftest import Controller, Weft, problem
+from tests.unit.cli.conftest import LEFT_SOCKET, Controller, Weft, problem
 
 GOOD = "apiVersion: weft/v1\nvcps:\n  blue:\n    members: [c1-lan]\n"
 PLAN = {
@@ -32,7 +32,8 @@ def test_a_form_is_checked_without_a_controller(weft: Weft, good: str) -> None:
     assert result.out == f"{good}: right (form only)\n"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # httpcore leaves the socket to gc
+@pytest.mark.filterwarnings(LEFT_SOCKET)
+@pytest.mark.usefixtures("collected")
 def test_a_controller_that_is_away_is_not_an_error(weft: Weft, good: str, tmp_path: Path) -> None:
     result = weft("policy", "check", good, "--url", f"unix://{tmp_path}/none.sock")
     assert result.code == 0 and "form only; no controller at" in result.out
