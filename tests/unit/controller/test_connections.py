@@ -104,7 +104,7 @@ def hello() -> bytes:
 
 
 async def test_handshakes_that_arrive_together_are_all_answered(listen: Listen, tmp_path: Path) -> None:
-    """On Debian 12's Python a twentieth of all agents' handshakes hung once: those that waited for others' turns."""
+    """On Debian 12's Python a handshake that waited for the turns of others hung."""
     async with serving(listen, tmp_path) as controller:
         assert controller.tls
         sockets = [socket.create_connection(("127.0.0.1", controller.tls), timeout=5) for _ in range(40)]
