@@ -21,14 +21,17 @@ from tests.unit.agents.kernel_model import after
 @dataclass
 class ModelKernel:
     """A kernel that applies operations to a snapshot; it refuses operations whose text contains `refused`.
-    `settings_read` is the value that every setting reads as, whatever was written."""
+    `settings_read` is the value that every setting reads as, whatever was written. `strange`: others have changed it, so
+    an operation may not fit; else that is a defect of the plan."""
 
     snapshot: Snapshot = field(default_factory=Snapshot)
     refused: str | None = None
     settings_read: str | None = None
+    strange: bool = False
     done: list[str] = field(default_factory=list)
 
     async def read(self, sysctls: object = ()) -> Snapshot:
+        self.done.append("read")
         if self.settings_read is not None:
             return replace(self.snapshot, sysctls=dict.fromkeys(self.snapshot.sysctls, self.settings_read))
         return self.snapshot
@@ -36,7 +39,12 @@ class ModelKernel:
     async def apply(self, operation: Operation) -> None:
         if self.refused and self.refused in describe(operation):
             raise KernelError(f"cannot {describe(operation)}: no buffer space available")
-        self.snapshot = after(self.snapshot, (operation,))
+        try:
+            self.snapshot = after(self.snapshot, (operation,))
+        except (AssertionError, KeyError):
+            if not self.strange:
+                raise
+            raise KernelError(f"cannot {describe(operation)}: no such device") from None
         self.done.append(describe(operation))
 
 
@@ -115,7 +123,7 @@ async def test_a_lan_that_went_while_no_agent_ran_leaves_no_counters(kernel: Mod
 
 async def test_without_fences_nothing_is_done(kernel: ModelKernel) -> None:
     outcome = await reconciler(kernel, ModelNft(kernel, broken=True)).converge(KERNEL_OF_TWO, HEARD)
-    assert kernel.done == [] and outcome.failed
+    assert kernel.done == ["read"] and outcome.failed
     assert outcome.problems[1] == ["fences are not in place, so nothing was changed: nft: not found"]
 
 
@@ -146,12 +154,42 @@ async def test_an_incomplete_table_keeps_pseudowires_and_a_complete_one_does_not
     before = kernel.snapshot
     kernel.done.clear()
     assert (await both.converge(KERNEL_OF_TWO, Heard([], complete=False))).snapshot == before
-    assert [d for d in kernel.done if d != "fences"] == []
+    assert set(kernel.done) == {"fences", "read"}
     assert (
         await both.converge(desired(endpoint(1)), Heard([], complete=False))
     ).snapshot.vxlans == {}  # not desired any more
     await both.converge(KERNEL_OF_TWO, HEARD)
     assert (await both.converge(KERNEL_OF_TWO, Heard([]))).snapshot.vxlans == {}
+
+
+async def test_a_change_is_applied_before_the_kernel_is_read(kernel: ModelKernel) -> None:
+    both = reconciler(kernel, ModelNft(kernel))
+    await both.converge(KERNEL_OF_TWO, Heard([]))
+    kernel.done.clear()
+    outcome = await both.converge(KERNEL_OF_TWO, HEARD)
+    assert set(outcome.snapshot.vxlans) == {"pw1.2", "pw2.2"}
+    assert kernel.done.index("read") == len(kernel.done) - 1, "one look, after all operations"
+
+
+async def test_what_others_have_changed_since_the_last_pass_is_mended(kernel: ModelKernel) -> None:
+    """The change is applied to a kernel that is no longer as the pass before has left it."""
+    both = reconciler(kernel, ModelNft(kernel))
+    await both.converge(KERNEL_OF_TWO, Heard([]))
+    wanted = (await reconciler(ModelKernel(), ModelNft(kernel)).converge(KERNEL_OF_TWO, HEARD)).snapshot
+    kernel.snapshot, kernel.strange = Snapshot(), True
+    outcome = await both.converge(KERNEL_OF_TWO, HEARD)
+    assert outcome.snapshot == wanted and not outcome.failed and outcome.problems.keys() <= {1, 2}
+    assert not any(outcome.problems.values())
+
+
+async def test_after_a_failure_the_kernel_is_read_first(kernel: ModelKernel) -> None:
+    kernel.refused = "tunnel pw1.2"
+    both = reconciler(kernel, ModelNft(kernel))
+    await both.converge(KERNEL_OF_TWO, HEARD)
+    kernel.refused = None
+    kernel.done.clear()
+    await both.converge(KERNEL_OF_TWO, HEARD)
+    assert [text for text in kernel.done if text != "fences"][0] == "read"
 
 
 async def test_a_failure_is_logged_once(kernel: ModelKernel, caplog: pytest.LogCaptureFixture) -> None:
