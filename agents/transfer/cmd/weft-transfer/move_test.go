@@ -171,6 +171,12 @@ func precopy(pages int, seed uint64) ([]byte, *qemutest.Guest) {
 	return append(g.Begin(), rounds(g)...), g
 }
 
+// copied returns what a mirror of the guest as a disk sends: all of it, and then what is written meanwhile.
+func copied(g *qemutest.Guest) []byte {
+	s := append(g.Connect(), g.Store(g.All())...)
+	return append(s, g.Store(g.Write(len(g.Pages)/20))...)
+}
+
 func rounds(g *qemutest.Guest) []byte {
 	s := g.Round(g.All(), false)
 	s = append(s, g.Round(g.Write(len(g.Pages)/4), false)...)

@@ -33,6 +33,7 @@ type options struct {
 	hashes     string
 	workers    int
 	bandwidth  int64 // bits per second; 0: the line's own
+	disk       int64 // bytes; 0: the stream is one of memory
 	status     string
 	report     string
 }
@@ -52,8 +53,10 @@ type reference struct{ path, digest string }
 const intro = `weft-transfer: one end of a move of a virtual machine over a thin line.
 
     weft-transfer send --to HOST:PORT [options]         beside the QEMU that has the machine: connects to the other end,
-                                                        then QEMU migrates into the socket --qemu
-    weft-transfer receive --listen HOST:PORT [options]  beside the QEMU that waits for the machine at the socket --qemu
+                                                        then QEMU migrates into the socket --qemu, or with --disk
+                                                        mirrors its disk to an NBD server there
+    weft-transfer receive --listen HOST:PORT [options]  beside the QEMU that waits for the machine at the socket --qemu,
+                                                        or serves its disk there by NBD
     weft-transfer store --qemu SOCKET --memory FILE     makes a reference file of a stopped machine's memory: QEMU migrates
                                                         into the socket --qemu
 
@@ -77,8 +80,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 	clear := f.Bool("clear", false, "without TLS, in place of --identity and --peer: for regions without an authority")
 	f.BoolVar(&o.multipath, "multipath", false, "MPTCP, over all paths that the kernel knows")
 	f.StringVar(&o.memory, "memory", "", "`file` for the distinct pages of the machine's memory (store)")
-	f.StringVar(&o.mirror, "mirror", "", "`file` of the machine's mirror, as large as its memory at most (required)")
-	size := f.Int64("mirror-bytes", 1<<40, "`bytes` of the machine's memory that are mirrored; 0: no deltas, and no page is known by its content")
+	f.StringVar(&o.mirror, "mirror", "", "`file` of the machine's mirror, as large as its memory or disk at most (required)")
+	size := f.Int64("mirror-bytes", 1<<40, "`bytes` of the machine's memory or disk that are mirrored; 0: no deltas, and no page is known by its content")
 	f.BoolVar(&o.keep, "keep", false, "keep the mirror after the move, for the machine's way back")
 	f.Func("reference", "`sha256:path` of a file that the other end may have too, such as the image's disk; may be given several times", func(text string) error {
 		sum, path, _ := strings.Cut(text, ":")
@@ -90,6 +93,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	})
 	f.StringVar(&o.hashes, "hashes", "", "`directory` that keeps the hashes of reference files' pages")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "`number` of compressions at once (send)")
+	f.Int64Var(&o.disk, "disk", 0, "`bytes` of the disk that QEMU mirrors (send); 0: it migrates memory")
 	f.Int64Var(&o.bandwidth, "bandwidth", 0, "`bits` per second that may go to the other end (send); 0: no limit but the line's")
 	f.StringVar(&o.status, "status", "", "`path` of a unix socket that answers each connection with the status, as a line of JSON")
 	f.StringVar(&o.report, "report", "", "`file` for the status at the end")
@@ -127,6 +131,8 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil, errors.New("--identity and --peer are required, or --clear; see --help")
 	case *size < 0:
 		return nil, fmt.Errorf("--mirror-bytes %d is less than 0", *size)
+	case o.disk < 0:
+		return nil, fmt.Errorf("--disk %d is less than 0", o.disk)
 	case o.bandwidth < 0:
 		return nil, fmt.Errorf("--bandwidth %d is less than 0", o.bandwidth)
 	case o.workers < 1 || o.workers > 64:

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"weft/agents/transfer/internal/ends"
 	"weft/agents/transfer/internal/line"
 	"weft/agents/transfer/internal/pages"
+	"weft/agents/transfer/internal/stream"
 	"weft/routeserver/identity"
 )
 
@@ -88,10 +90,10 @@ func (e *end) open() (err error) {
 	return nil
 }
 
-// forget deletes the mirror, which is the guest's memory, unless it is to be kept, or is the copy of an earlier stay that
+// forget deletes the mirror, which is the guest's memory or disk, unless it is to be kept, or is the copy of an earlier stay that
 // this session has not come to use.
 func (e *end) forget() {
-	if !e.keep && e.mirror.Kept() == "" {
+	if kept, _ := e.mirror.Kept(); !e.keep && kept == "" {
 		_ = os.Remove(e.options.mirror)
 	}
 }
@@ -105,7 +107,8 @@ func (e *end) close() {
 
 // greet agrees with the other end on what both have.
 func (e *end) greet(over *line.Line) (err error) {
-	own := line.Has{Move: e.move, Kept: e.mirror.Kept(), Mirror: e.pages}
+	own := line.Has{Move: e.move, Mirror: e.pages}
+	own.Kept, own.KeptPages = e.mirror.Kept()
 	for _, reference := range e.references {
 		own.References = append(own.References, reference.Digest)
 	}
@@ -146,7 +149,15 @@ func (e *end) send(ctx context.Context) error {
 		return over.Refuse(err.Error())
 	}
 	e.report.Reached(ends.Streaming)
-	return source.Run(ctx, qemu)
+	return source.Run(ctx, qemu, e.records)
+}
+
+// records reads what QEMU sends.
+func (e *end) records(in io.Reader) ends.Records {
+	if e.disk > 0 {
+		return stream.NewNBDReader(in, uint64(e.disk))
+	}
+	return stream.NewReader(in)
 }
 
 func (e *end) receive(ctx context.Context) error {

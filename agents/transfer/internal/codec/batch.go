@@ -95,7 +95,7 @@ func (b *Batch) Alone() *Batch {
 	alone := &Batch{Stream: b.Stream}
 	code, literals, at := &input{bytes: b.code}, &input{bytes: b.literals}, 0
 	emit := func(head byte, numbers ...int) {
-		alone.Counts[Op(head&^named)]++
+		alone.Counts[Op(head&^flags)]++
 		alone.code = append(alone.code, head)
 		for _, n := range numbers {
 			alone.code = binary.AppendUvarint(alone.code, uint64(n))
@@ -103,7 +103,7 @@ func (b *Batch) Alone() *Batch {
 	}
 	for len(code.bytes) > 0 {
 		head := code.take(1)[0]
-		op := Op(head &^ named)
+		op := Op(head &^ flags)
 		first := code.number(1 << 60)
 		switch op {
 		case Bytes:
@@ -123,16 +123,20 @@ func (b *Batch) Alone() *Batch {
 		case Literal:
 			literals.take(stream.PageSize)
 		}
-		at += 8
-		if head&named != 0 {
-			at += 1 + int(b.Stream[at])
+		if head&bare == 0 {
+			at += 8
+			if head&named != 0 {
+				at += 1 + int(b.Stream[at])
+			}
 		}
 		if op == Zero {
 			emit(head, first)
-			at++
+			if at++; head&bare != 0 {
+				at += stream.PageSize - 1
+			}
 			continue
 		}
-		emit(byte(Literal)|head&named, first)
+		emit(byte(Literal)|head&flags, first)
 		alone.literals = append(alone.literals, b.Stream[at:at+stream.PageSize]...)
 		at += stream.PageSize
 	}

@@ -72,7 +72,7 @@ func (d *Decoder) run(code, literals *input, size int, counts *Counts) ([]byte, 
 	out, last := slices.Grow(d.out[:0], size), 0
 	for len(code.bytes) > 0 {
 		head := code.take(1)[0]
-		op := Op(head &^ named)
+		op := Op(head &^ flags)
 		if op >= ops {
 			return nil, fmt.Errorf("operation %d in a batch", op)
 		}
@@ -92,7 +92,7 @@ func (d *Decoder) run(code, literals *input, size int, counts *Counts) ([]byte, 
 				code.err = fmt.Errorf("page %d of %d in a batch", last, d.memory.Len())
 			}
 			if code.err == nil {
-				out = d.page(out, op, last, head&named != 0, code, literals)
+				out = d.page(out, op, last, head, code, literals)
 			}
 		}
 		if err := errors.Join(code.err, literals.err); err != nil {
@@ -105,8 +105,8 @@ func (d *Decoder) run(code, literals *input, size int, counts *Counts) ([]byte, 
 	return out, nil
 }
 
-// page carries out an operation about a page.
-func (d *Decoder) page(out []byte, op Op, n int, named bool, code, literals *input) []byte {
+// page carries out an operation about a page; `head` has its flags.
+func (d *Decoder) page(out []byte, op Op, n int, head byte, code, literals *input) []byte {
 	mine, kind := d.memory.Page(n), stream.Page
 	mirrored := mine != nil
 	if !mirrored {
@@ -135,7 +135,8 @@ func (d *Decoder) page(out []byte, op Op, n int, named bool, code, literals *inp
 		d.memory.note(n)
 	}
 	b := d.memory.block(n)
-	record := stream.Record{Kind: kind, Named: named, Offset: uint64(n-d.memory.first[b]) * stream.PageSize}
+	offset := uint64(n-d.memory.first[b]) * stream.PageSize
+	record := stream.Record{Kind: kind, Named: head&named != 0, Bare: head&bare != 0, Offset: offset}
 	if kind == stream.Page {
 		record.Bytes = mine
 	}

@@ -177,6 +177,9 @@ func (e *Encoder) paged(op Op, record stream.Record, n int, numbers ...uint64) {
 	if record.Named {
 		e.batch.code[at] |= named
 	}
+	if record.Bare {
+		e.batch.code[at] |= bare
+	}
 	e.last = n
 }
 

@@ -1,5 +1,5 @@
-// Package codec turns a migration stream into batches that say only what the other end does not have, and back. Both
-// ends keep a mirror of the guest's memory, and have the same reference pages: blocks of the image's disk, and of one
+// Package codec turns a stream of memory or of a disk into batches that say only what the other end does not have, and
+// back. Both ends keep a mirror of the guest's memory or disk, and have the same reference pages: blocks of the image's disk, and of one
 // saved boot of it. A batch carries a digest of the stream's bytes; the decoder gives out none of them before it agrees.
 package codec
 
@@ -33,8 +33,12 @@ func (o Op) String() string { return opNames[o] }
 // Ops returns all operations, in order.
 func Ops() []Op { return []Op{Bytes, Zero, Same, Copy, Delta, Literal, Block} }
 
-// named is set in an operation's byte if the stream's record names its block.
-const named = 0x80
+// Flags in an operation's byte: the stream's record names its block, or it is a page without a head.
+const (
+	named = 0x80
+	bare  = 0x40
+	flags = named | bare
+)
 
 // Limits of a batch. The decoder refuses more.
 const (

@@ -11,6 +11,7 @@ import (
 	"weft/agents/transfer/internal/codec"
 	"weft/agents/transfer/internal/line"
 	"weft/agents/transfer/internal/qemutest"
+	"weft/agents/transfer/internal/stream"
 )
 
 // sockets returns both ends of a unix connection, as QEMU's is.
@@ -31,6 +32,8 @@ func sockets(t *testing.T) (*net.UnixConn, *net.UnixConn) {
 	}
 	return near.(*net.UnixConn), far.(*net.UnixConn)
 }
+
+func migration(in io.Reader) Records { return stream.NewReader(in) }
 
 // ends runs a source on a line whose other end is `other`, and returns the source's error. QEMU never stops sending.
 func ends(t *testing.T, ctx context.Context, other func(*line.Line)) error {
@@ -54,7 +57,7 @@ func ends(t *testing.T, ctx context.Context, other func(*line.Line)) error {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- source.Run(ctx, qemu) }()
+	go func() { done <- source.Run(ctx, qemu, migration) }()
 	select {
 	case err := <-done:
 		return err

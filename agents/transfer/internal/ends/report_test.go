@@ -28,7 +28,7 @@ func TestTheBacklogIsWhatTheLineHasToCarry(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- source.Run(t.Context(), qemu) }()
+	go func() { done <- source.Run(t.Context(), qemu, migration) }()
 
 	over, came, frames := line.New(far), 0, make(chan line.Frame)
 	go func() {

@@ -69,9 +69,16 @@ func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth i
 	return s, nil
 }
 
-// Run passes the stream of a QEMU to the other end, and its return path back, until QEMU has closed the stream and the
-// other end's QEMU has all of it. If it returns an error, both connections are closed, and the guest runs on here.
-func (s *Source) Run(ctx context.Context, qemu halfCloser) error {
+// Records is a stream, record by record (stream.Reader).
+type Records interface {
+	Next() (stream.Record, error)
+	Blocks() []stream.Block
+}
+
+// Run passes the stream of a QEMU, as `records` reads it, to the other end, and its return path back, until QEMU has
+// closed the stream and the other end's QEMU has all of it. If it returns an error, both connections are closed, and the
+// guest runs on here.
+func (s *Source) Run(ctx context.Context, qemu halfCloser, records func(io.Reader) Records) error {
 	group, ctx := errgroup.WithContext(ctx)
 	jobs, order := make(chan job), make(chan job, 1)
 	stop := context.AfterFunc(ctx, func() {
@@ -80,7 +87,7 @@ func (s *Source) Run(ctx context.Context, qemu halfCloser) error {
 		_ = s.line.Close()
 	})
 	defer stop()
-	group.Go(guarded(func() error { return s.read(ctx, qemu, jobs, order) }))
+	group.Go(guarded(func() error { return s.read(ctx, qemu, records, jobs, order) }))
 	for range s.workers {
 		group.Go(guarded(func() error { return s.pack(jobs) }))
 	}
@@ -90,7 +97,7 @@ func (s *Source) Run(ctx context.Context, qemu halfCloser) error {
 }
 
 // read makes batches of the stream.
-func (s *Source) read(ctx context.Context, qemu net.Conn, jobs, order chan<- job) error {
+func (s *Source) read(ctx context.Context, qemu net.Conn, records func(io.Reader) Records, jobs, order chan<- job) error {
 	defer close(jobs)
 	defer close(order)
 	var failed error
@@ -108,7 +115,7 @@ func (s *Source) read(ctx context.Context, qemu net.Conn, jobs, order chan<- job
 			}
 		}
 	}
-	reader := stream.NewReader(&idle{qemu, flush})
+	reader := records(&idle{qemu, flush})
 	for failed == nil {
 		record, err := reader.Next()
 		if errors.Is(err, io.EOF) {

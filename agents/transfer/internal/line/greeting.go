@@ -7,7 +7,7 @@ import (
 )
 
 // Version is that of the frames, batches and greetings. Both ends must have the same one.
-const Version = 1
+const Version = 2
 
 // Greeted is what both ends agree on.
 type Greeted struct {
@@ -26,8 +26,9 @@ type Has struct {
 	Move string `json:"move"`
 	// References are digests of reference files.
 	References []string `json:"references"`
-	// Kept is the digest of the mirror of an earlier stay, or empty.
-	Kept string `json:"kept"`
+	// Kept is the digest of the mirror of an earlier stay, or empty, and KeptPages how many pages it has.
+	Kept      string `json:"kept"`
+	KeptPages int    `json:"kept-pages"`
 	// Mirror is how many pages this end can mirror.
 	Mirror int `json:"mirror"`
 }
@@ -94,10 +95,8 @@ func wrong(own, other Has) string {
 
 // agree returns what both ends have. Pure.
 func agree(source, destination Has) Greeted {
-	agreed := Greeted{
-		Kept:   source.Kept != "" && source.Kept == destination.Kept,
-		Mirror: min(source.Mirror, destination.Mirror),
-	}
+	agreed := Greeted{Mirror: min(source.Mirror, destination.Mirror)}
+	agreed.Kept = source.Kept != "" && source.Kept == destination.Kept && max(source.KeptPages, destination.KeptPages) <= agreed.Mirror
 	for _, digest := range source.References {
 		if slices.Contains(destination.References, digest) && !slices.Contains(agreed.References, digest) {
 			agreed.References = append(agreed.References, digest)

@@ -66,8 +66,8 @@ func greeted(t *testing.T, source, destination Has) (Greeted, Greeted, error, er
 }
 
 func TestTheEndsAgreeOnWhatBothHave(t *testing.T) {
-	source := Has{Move: "m", References: []string{"a", "b", "c", "b"}, Kept: "k", Mirror: 10}
-	destination := Has{Move: "m", References: []string{"c", "b", "d"}, Kept: "k", Mirror: 7}
+	source := Has{Move: "m", References: []string{"a", "b", "c", "b"}, Kept: "k", KeptPages: 7, Mirror: 10}
+	destination := Has{Move: "m", References: []string{"c", "b", "d"}, Kept: "k", KeptPages: 7, Mirror: 7}
 	one, other, wrong, alsoWrong := greeted(t, source, destination)
 	if wrong != nil || alsoWrong != nil {
 		t.Fatal(wrong, alsoWrong)
@@ -76,6 +76,10 @@ func TestTheEndsAgreeOnWhatBothHave(t *testing.T) {
 		if strings.Join(agreed.References, "") != "bc" || !agreed.Kept || agreed.Mirror != 7 {
 			t.Errorf("%+v", agreed)
 		}
+	}
+	destination.Mirror = 6
+	if one, other, _, _ := greeted(t, source, destination); one.Kept || other.Kept || one.Mirror != 6 {
+		t.Error("a kept mirror is used that is larger than an end may mirror")
 	}
 	destination.Kept = "other"
 	if one, _, _, _ := greeted(t, source, destination); one.Kept {
@@ -89,13 +93,13 @@ func TestTheEndsAgreeOnWhatBothHave(t *testing.T) {
 
 func TestAnotherVersionIsRefusedByBothEnds(t *testing.T) {
 	one, other := pair(t)
-	go func() { _ = one.Write(Greeting, []byte(`{"weft-transfer": 2, "move": "m"}`)) }()
+	go func() { _ = one.Write(Greeting, []byte(`{"weft-transfer": 1, "move": "m"}`)) }()
 	refused := make(chan error, 1)
 	go func() {
 		_, err := one.Read()
 		refused <- err
 	}()
-	text := "one end has version 2 of the protocol and the other one 1"
+	text := "one end has version 1 of the protocol and the other one 2"
 	if _, err := other.Greet(Has{Move: "m"}, false); err == nil || !strings.Contains(err.Error(), text) {
 		t.Errorf("here: %v", err)
 	}

@@ -3,6 +3,7 @@
 package pages
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,7 @@ import (
 	"weft/routeserver/durable"
 )
 
-// Mirror is the file of one machine's mirror. It is the guest's memory: nobody but its owner may read it. Beside it, in
+// Mirror is the file of one machine's mirror. It is the guest's memory or disk: nobody but its owner may read it. Beside it, in
 // a file with the suffix .kept, stands what it was when the machine moved; without that file it counts as empty.
 type Mirror struct {
 	path   string
@@ -37,9 +38,10 @@ type keptBlock struct {
 	Name  string `json:"name"`
 	Size  uint64 `json:"size"`
 	Bytes int    `json:"bytes"` // mirrored ones
+	Known []byte `json:"known"` // a bit for each mirrored page, the lowest first: those that are known
 }
 
-const format = 1
+const format = 2
 
 // OpenMirror opens a mirror's file, or makes one.
 func OpenMirror(path string) (*Mirror, error) {
@@ -50,14 +52,17 @@ func OpenMirror(path string) (*Mirror, error) {
 	return &Mirror{path: path, file: file}, nil
 }
 
-// Kept returns the digest of what the mirror was when the machine moved; empty if there is nothing, or nothing that can
-// be read.
-func (m *Mirror) Kept() string {
+// Kept returns the digest of what the mirror was when the machine moved, and the number of its pages; empty if there is
+// nothing, or nothing that can be read.
+func (m *Mirror) Kept() (digest string, count int) {
 	found, err := m.readKept()
 	if err != nil {
-		return ""
+		return "", 0
 	}
-	return found.Digest
+	for _, block := range found.Blocks {
+		count += block.Bytes / stream.PageSize
+	}
+	return found.Digest, count
 }
 
 // Memory returns the mirror with room for so many pages: as it was kept, or empty. From here on it counts as empty for
@@ -79,9 +84,9 @@ func (m *Mirror) Memory(capacity int, asKept bool) (*codec.Memory, error) {
 		if err != nil {
 			return nil, err
 		}
-		known := make([]uint64, (block.Bytes/stream.PageSize+63)/64)
+		known := make([]uint64, len(block.Known)/8)
 		for i := range known {
-			known[i] = ^uint64(0)
+			known[i] = binary.LittleEndian.Uint64(block.Known[8*i:])
 		}
 		region := codec.Region{Block: stream.Block{Name: block.Name, Size: block.Size}, Bytes: bytes, Known: known}
 		if err := memory.Restore(region); err != nil {
@@ -116,9 +121,17 @@ func (m *Mirror) allocate(bytes int) ([]byte, error) {
 func (m *Mirror) Keep(memory *codec.Memory) error {
 	now, hash := keptMirror{Format: format}, blake3.New()
 	for _, region := range memory.Regions() {
-		now.Blocks = append(now.Blocks, keptBlock{region.Block.Name, region.Block.Size, len(region.Bytes)})
-		_, _ = fmt.Fprintf(hash, "%q %d %d\n", region.Block.Name, region.Block.Size, len(region.Bytes)) // never fails
-		_, _ = hash.Write(region.Bytes)
+		block := keptBlock{region.Block.Name, region.Block.Size, len(region.Bytes), nil}
+		for _, word := range region.Known {
+			block.Known = binary.LittleEndian.AppendUint64(block.Known, word)
+		}
+		now.Blocks = append(now.Blocks, block)
+		_, _ = fmt.Fprintf(hash, "%q %d %d\n%s", block.Name, block.Size, block.Bytes, block.Known) // never fails
+		for n := range len(region.Bytes) / stream.PageSize {
+			if region.Known[n/64]&(1<<(n%64)) != 0 { // others are holes of the file
+				_, _ = hash.Write(region.Bytes[n*stream.PageSize : (n+1)*stream.PageSize])
+			}
+		}
 	}
 	now.Digest = hex.EncodeToString(hash.Sum(nil))
 	for _, mapped := range m.mapped {
@@ -160,7 +173,8 @@ func (m *Mirror) readKept() (keptMirror, error) {
 	}
 	left := info.Size()
 	for _, block := range found.Blocks {
-		if block.Bytes < 0 || int64(block.Bytes) > left || block.Bytes%stream.PageSize != 0 {
+		words := (block.Bytes/stream.PageSize + 63) / 64
+		if block.Bytes < 0 || int64(block.Bytes) > left || block.Bytes%stream.PageSize != 0 || len(block.Known) != 8*words {
 			return keptMirror{}, fmt.Errorf("%s names more pages than %s has", m.keptPath(), m.path)
 		}
 		left -= int64(block.Bytes)

@@ -49,8 +49,8 @@ func keep(t *testing.T, path string, seed uint64) string {
 	if err := mirror.Keep(memory); err != nil {
 		t.Fatal(err)
 	}
-	digest := mirror.Kept()
-	if digest == "" {
+	digest, count := mirror.Kept()
+	if digest == "" || count != held {
 		t.Fatal("nothing is kept")
 	}
 	return digest
@@ -82,7 +82,7 @@ func TestAMirrorIsKept(t *testing.T) {
 			t.Fatalf("page %d is another", n)
 		}
 	}
-	if again.Kept() != "" {
+	if kept, _ := again.Kept(); kept != "" {
 		t.Error("a mirror that is in use counts as kept")
 	}
 }
@@ -98,10 +98,13 @@ func TestAMirrorThatIsNotWholeIsEmpty(t *testing.T) {
 		"cut file": func() error { return os.Truncate(path, held*stream.PageSize/2) },
 		"no JSON":  func() error { return os.WriteFile(path+".kept", text[:len(text)/2], 0o600) },
 		"another format": func() error {
-			return os.WriteFile(path+".kept", bytes.Replace(text, []byte(`"format":1`), []byte(`"format":2`), 1), 0o600)
+			return os.WriteFile(path+".kept", bytes.Replace(text, []byte(`"format":2`), []byte(`"format":1`), 1), 0o600)
 		},
 		"negative size": func() error {
 			return os.WriteFile(path+".kept", bytes.Replace(text, []byte(`"bytes":`), []byte(`"bytes":-`), 1), 0o600)
+		},
+		"fewer known pages than there are": func() error {
+			return os.WriteFile(path+".kept", bytes.Replace(text, []byte(`"known":"`), []byte(`"known":"AAAAAAAAAAA=","x":"`), 1), 0o600)
 		},
 		"no such file": func() error { return os.Remove(path + ".kept") },
 	} {
@@ -110,7 +113,7 @@ func TestAMirrorThatIsNotWholeIsEmpty(t *testing.T) {
 			t.Fatal(err)
 		}
 		mirror := open(t, path)
-		if mirror.Kept() != "" {
+		if kept, _ := mirror.Kept(); kept != "" {
 			t.Errorf("%s: it is used", name)
 		}
 		memory, err := mirror.Memory(1000, false)

@@ -20,70 +20,27 @@ const (
 	ram               = "ram"
 	ramVersion        = 4
 	mostConfiguration = 256
-	room              = 1 << 16 // bytes that the reader keeps: more would delay a stopped guest; the set-up of RAM fits
 )
 
 // MostBlocks is the greatest number of blocks of memory; with more, a stream is opaque.
 const MostBlocks = 1024
 
-// Reader splits a stream into records. At the first thing that it does not understand, and after the end of RAM, all the
-// rest is opaque: device state has no lengths.
+// Reader splits a migration stream into records. At the first thing that it does not understand, and after the end of
+// RAM, all the rest is opaque: device state has no lengths.
 type Reader struct {
-	in     *bufio.Reader
-	state  func(*Reader) (Record, error)
-	blocks []Block
-	names  map[string]int
-	ram    uint32
-	known  bool
-	last   bool // the section that is being read is the last one of RAM
-	block  int  // of the record before, also in another section; -1 if none was named
-	done   int  // bytes of the record before, which are still in the buffer
+	splitter
+	names map[string]int
+	ram   uint32
+	known bool
+	last  bool // the section that is being read is the last one of RAM
+	block int  // of the record before, also in another section; -1 if none was named
 }
 
 // NewReader returns a reader of a stream from its beginning.
 func NewReader(in io.Reader) *Reader {
-	return &Reader{in: bufio.NewReaderSize(in, room), state: (*Reader).begin, names: map[string]int{}, block: -1}
-}
-
-// Blocks returns the blocks of memory that the stream has announced so far.
-func (r *Reader) Blocks() []Block { return r.blocks }
-
-// Understood reports whether pages can still be told apart.
-func (r *Reader) Understood() bool { return r.state != nil }
-
-// Next returns the next record, whose bytes are valid until the next call, and io.EOF after the last one. A stream that
-// ends within a record ends with opaque bytes.
-func (r *Reader) Next() (Record, error) {
-	if _, err := r.in.Discard(r.done); err != nil {
-		return Record{}, err
-	}
-	r.done = 0
-	if r.state != nil {
-		record, err := r.state(r)
-		if err == nil {
-			return record, nil
-		}
-		if !errors.Is(err, errUnknown) && !errors.Is(err, io.EOF) {
-			return Record{}, err
-		}
-		r.state = nil
-	}
-	if _, err := r.in.Peek(1); err != nil {
-		return Record{}, err
-	}
-	return r.opaque(r.in.Buffered())
-}
-
-var errUnknown = errors.New("not understood")
-
-// opaque returns the next n bytes as they came.
-func (r *Reader) opaque(n int) (Record, error) {
-	bytes, err := r.in.Peek(n)
-	if err != nil {
-		return Record{}, err
-	}
-	r.done = n
-	return Record{Kind: Opaque, Bytes: bytes}, nil
+	r := &Reader{splitter: newSplitter(in), names: map[string]int{}, block: -1}
+	r.state = r.begin
+	return r
 }
 
 func (r *Reader) begin() (Record, error) {
@@ -94,7 +51,7 @@ func (r *Reader) begin() (Record, error) {
 	if string(found) != header {
 		return Record{}, errUnknown
 	}
-	r.state = (*Reader).section
+	r.state = r.section
 	return r.opaque(len(header))
 }
 
@@ -188,7 +145,7 @@ func (r *Reader) part(last bool) (Record, error) {
 	if !r.known || binary.BigEndian.Uint32(found[1:]) != r.ram {
 		return Record{}, errUnknown
 	}
-	r.state, r.last = (*Reader).page, last
+	r.state, r.last = r.page, last
 	return r.opaque(5)
 }
 
@@ -200,7 +157,7 @@ func (r *Reader) page() (Record, error) {
 		return Record{}, c.err
 	}
 	if word == flagEnd {
-		r.state = (*Reader).section
+		r.state = r.section
 		return r.opaque(8)
 	}
 	flags := word & flagBits

@@ -1,5 +1,5 @@
-// Package stream reads and writes the migration stream of an unmodified QEMU (docs/devel/migration in QEMU's source):
-// pages of memory one by one, and everything else as it came.
+// Package stream reads and writes what an unmodified QEMU sends: its migration stream (docs/devel/migration in QEMU's
+// source), and its writes to the disk of another QEMU (NBD). Pages come one by one, and everything else as it was.
 package stream
 
 import (
@@ -30,7 +30,7 @@ const (
 	flagBits     = PageSize - 1
 )
 
-// Block is a block of guest memory, such as pc.ram: its name, and its size in bytes.
+// Block is a block of guest memory, such as pc.ram, or a disk: its name, and its size in bytes.
 type Block struct {
 	Name string
 	Size uint64
@@ -46,6 +46,8 @@ type Record struct {
 	Offset uint64
 	// Named records carry the block's name; others are in the block of the record before.
 	Named bool
+	// Bare pages have no head: what came before has said where they are.
+	Bare bool
 	// Fill is the byte of which all of a Zero record's page consists; QEMU sends 0 alone.
 	Fill byte
 }
@@ -57,6 +59,15 @@ func (r Record) Append(to []byte, blocks []Block) ([]byte, error) {
 	}
 	if r.Block < 0 || r.Block >= len(blocks) || r.Offset&flagBits != 0 || r.Offset >= blocks[r.Block].Size {
 		return to, fmt.Errorf("a page of block %d at %#x, where no memory is", r.Block, r.Offset)
+	}
+	if r.Bare && r.Kind == Zero {
+		return append(to, zeroes[:]...), nil
+	}
+	if r.Kind == Page && len(r.Bytes) != PageSize {
+		return to, fmt.Errorf("a page of %d bytes", len(r.Bytes))
+	}
+	if r.Bare {
+		return append(to, r.Bytes...), nil
 	}
 	word := r.Offset | flagPage
 	if r.Kind == Zero {
@@ -72,9 +83,6 @@ func (r Record) Append(to []byte, blocks []Block) ([]byte, error) {
 	}
 	if r.Kind == Zero {
 		return append(to, r.Fill), nil
-	}
-	if len(r.Bytes) != PageSize {
-		return to, fmt.Errorf("a page of %d bytes", len(r.Bytes))
 	}
 	return append(to, r.Bytes...), nil
 }

@@ -37,7 +37,15 @@ func whole() []byte {
 
 // split returns a stream's records, and the bytes that they give again.
 func split(t testing.TB, in io.Reader) (records []Record, out []byte) {
-	r := NewReader(in)
+	return all(t, NewReader(in))
+}
+
+type reader interface {
+	Next() (Record, error)
+	Blocks() []Block
+}
+
+func all(t testing.TB, r reader) (records []Record, out []byte) {
 	for {
 		record, err := r.Next()
 		if errors.Is(err, io.EOF) {
