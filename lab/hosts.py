@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from agents.hypervisors.hypervisor import Attachment, Hypervisor, Site
 from agents.hypervisors.qemu import driver as qemu
-from agents.hypervisors.qemu.weft_transfer import WeftTransfer
+from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
 from lab.relay import Relay
 
 CLONE_NEWNET = 0x40000000
@@ -210,8 +210,9 @@ class Hosts:
                 print(f"{log}:\n{said}", end="", flush=True)
         for path in self._folder.glob("*/*/pid"):
             kill(path)
-        for path in self._folder.glob("*/*/transfer.pid"):
-            asyncio.run(WeftTransfer(path.parent).end())
+        for socket in (SOCKET, DISK_SOCKET):
+            for path in self._folder.glob(f"*/*/{socket}.pid"):
+                asyncio.run(WeftTransfer(path.parent, socket).end())
         if self._relay is not None:
             self._relay.close()
         for name in self._names:

@@ -17,7 +17,7 @@ from controller.cli.vms import Vm
 FIGURES = {
     "memory": ("memory to copy", size),
     "dirty_rate": ("memory written a second", size),
-    "disk": ("disk to copy", size),
+    "disk": ("disk to send", size),
     "ratio": ("on the wire for one byte of memory", lambda value: f"{value:.2f}"),
     "bandwidth": ("bandwidth", lambda value: f"{mbits(value)} Mbit/s"),
     "rtt_ms": ("round trip", milliseconds),

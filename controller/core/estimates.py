@@ -104,12 +104,12 @@ def wire_ratio(wire: float, memory: float, dirty_rate: float, seconds: float) ->
 
 
 def _inputs(facts: Facts) -> dict[str, Input]:
-    disk = _remembered(facts, "disk", Input(DISK, "assumed"))
+    disk = _carried(facts, "disk", Input(DISK, "assumed"))
     return {
         "memory": _measured(facts, "memory_used", Input(facts.memory, "all that it has: nobody has measured it")),
         "dirty_rate": _measured(facts, "dirty_rate", Input(DIRTY_RATE, "assumed")),
         "disk": disk if facts.has_disk else Input(0.0, "it has none"),
-        "ratio": _ratio(facts),
+        "ratio": _carried(facts, "ratio", Input(1.0, "assumed: nothing is compressed")),
         "bandwidth": _bandwidth(facts),
         "rtt_ms": Input(facts.rtt_ms, "neighbour database" if facts.rtt_ms is not None else "nobody knows"),
         "buffer_ms": _buffer(facts),
@@ -132,16 +132,15 @@ def _remembered(facts: Facts, name: str, otherwise: Input) -> Input:
     return otherwise
 
 
-def _ratio(facts: Facts) -> Input:
-    """Return the bytes on the wire for one byte of memory. With copies at both ends, past moves that had them too
-    say how many; if there was none, the other moves say the most that it can be."""
-    assumed = Input(1.0, "assumed: nothing is compressed")
+def _carried(facts: Facts, name: str, otherwise: Input) -> Input:
+    """Return what past moves say of the bytes on the wire. With copies at both ends, those that had them too say it; if
+    there was none, the other moves say the most that it can be."""
     plain = replace(facts, history=[one for one in facts.history if not one.kept])
-    found = _remembered(plain, "ratio", assumed)
+    found = _remembered(plain, name, otherwise)
     if not facts.kept:
         return found
     alike = replace(facts, history=[one for one in facts.history if one.kept])
-    known = _remembered(alike, "ratio", found)
+    known = _remembered(alike, name, found)
     return known if known is found else replace(known, origin=f"{known.origin} with copies at both ends")
 
 

@@ -50,8 +50,8 @@ class Path:
 
 @dataclass(frozen=True)
 class Load:
-    """The data to move. Bytes of memory in use, of disk that differs from the shared base, and bytes of memory written
-    a second; `ratio` is the bytes on the wire for one byte of memory. `downtime_ms` is the target for the pause.
+    """The data to move. Bytes of memory in use, bytes on the wire for the disk, and bytes of memory written a second;
+    `ratio` is the bytes on the wire for one byte of memory. `downtime_ms` is the target for the pause.
     `auto_converge`: the VM is slowed down if need be. Raises ValueError for a value that is negative or not finite."""
 
     memory: float

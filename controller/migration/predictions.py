@@ -114,7 +114,7 @@ async def learn(
         seconds=took or (when[1] - when[0]).total_seconds(),
         paused_ms=sum(one or 0 for one in paused) if any(one is not None for one in paused) else None,
         wire=wire or None,
-        disk=disk.done,
+        disk=disk.wire,
         ratio=_ratio(machine, figures, said.get("inputs", {})),
         kept=memory.pages is not None and memory.pages.kept,
         at=when[1],

@@ -12,9 +12,9 @@ import pytest
 from agents.hypervisors.hypervisor import HypervisorError, Introduced, Site
 from agents.hypervisors.qemu import base_memory
 from agents.hypervisors.qemu.kept_copies import FOLDER
-from agents.hypervisors.qemu.weft_transfer import WeftTransfer
-from controller.wire.moves import Keep, Tuning
-from lab.hosts import Host, Hosts
+from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
+from controller.wire.moves import Figures, Keep, Target, Tuning
+from lab.hosts import Host, Hosts, last
 from lab.patience import until
 from tests.integration.certified import certify
 from tests.integration.qemu_hosts import (
@@ -51,19 +51,24 @@ def transfer(host: Host) -> WeftTransfer:
     return WeftTransfer(host.state / "vm1")
 
 
-def kill(host: Host) -> None:
-    """Kill the host's weft-transfer."""
-    os.kill(int((host.state / "vm1" / "transfer.pid").read_text()), signal.SIGKILL)
+def kill(host: Host, socket: str = SOCKET) -> None:
+    """Kill the host's weft-transfer whose QEMU uses that socket."""
+    os.kill(int((host.state / "vm1" / f"{socket}.pid").read_text()), signal.SIGKILL)
+
+
+def copy_disk(here: Host, name: str, target: Target, tuning: Tuning) -> Figures:
+    """Copy the disk; return its figures."""
+    return here.do(last(here.driver.disk("vm1", name, target, tuning)))
 
 
 def left(thin: Hosts) -> list[Path]:
-    """Return the mirrors on both hosts: the guest's memory, in files."""
-    return [*thin.one.state.glob("*/mirror*"), *thin.two.state.glob("*/mirror*")]
+    """Return the mirrors on both hosts: the guest's memory and disk, in files."""
+    return [*thin.one.state.glob("*/*.mirror*"), *thin.two.state.glob("*/*.mirror*")]
 
 
 def sealed(host: Host) -> bool:
-    """Return whether the host keeps a copy of the machine's memory."""
-    return (host.state / FOLDER / "vm1" / "mirror.kept").exists()
+    """Return whether the host keeps a copy of the machine's memory, and one of its disk."""
+    return len(list((host.state / FOLDER / "vm1").glob("*.mirror.kept"))) == 2
 
 
 @pytest.mark.smoke
@@ -72,34 +77,64 @@ def test_there_and_back_under_load(thin: Hosts) -> None:
     one, two = thin.one, thin.two
     boot(one)
     work(one, "memory", "start", "mib=16", "rate=1")
+    work(one, "disk", "start", "mib=8", "rate=1")
     for number, (here, there) in enumerate(((one, two), (two, one))):
         name = f"m{number}"
         figures = copy(here, name, prepare(there, name))
         assert figures.wire is not None and figures.wire < 120 << 20, "as much as QEMU alone would send"
         hand_over(here, there, name)
-        right(there, "memory")
+        right(there, "memory", "disk")
         until(lambda: not left(thin), "the mirrors are deleted", 5)
 
 
 def test_the_way_home_costs_what_has_changed(thin: Hosts) -> None:
-    """Both ends keep a copy of the memory; it is deleted when its time is over, and when the machine starts anew."""
+    """Both ends keep copies of memory and disk; they are deleted when the machine starts anew."""
     one, two = thin.one, thin.two
     kept = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
     boot(one)
     work(one, "memory", "start", "mib=16", "rate=1")
-    wires = []
+    work(one, "disk", "start", "mib=32", "rate=0.1")
+    wires: dict[str, list[int]] = {"disk": [], "memory": []}
     for number, (here, there) in enumerate(((one, two), (two, one))):
         name = f"m{number}"
-        figures = copy(here, name, prepare(there, name, kept), kept)
-        assert figures.wire is not None and figures.pages is not None
-        assert figures.pages.kept == (number == 1)
-        wires.append(figures.wire)
+        target = prepare(there, name, kept)
+        disk, memory = copy_disk(here, name, target, kept), copy(here, name, target, kept)
+        for what, figures in (("disk", disk), ("memory", memory)):
+            assert figures.wire is not None and figures.pages is not None, what
+            assert figures.pages.kept == (number == 1), what
+            wires[what].append(figures.wire)
+        assert disk.done is not None and disk.done > 30 << 20
         hand_over(here, there, name)
-        right(there, "memory")
-        until(lambda: all(sealed(host) for host in (one, two)), "both copies are sealed", 10)
-    assert wires[1] < wires[0] / 3
+        right(there, "memory", "disk")
+        until(lambda: all(sealed(host) for host in (one, two)), "all copies are sealed", 15)
+    assert wires["memory"][1] < wires["memory"][0] / 3
+    assert wires["disk"][1] < wires["disk"][0] / 5
     one.do(one.driver.stop("vm1"))
     assert not sealed(one), "the machine was stopped: its memory is worth nothing"
+
+
+@pytest.mark.parametrize("end", ["source", "destination"])
+def test_a_disks_weft_transfer_that_is_killed_costs_the_move_and_no_data(thin: Hosts, end: str) -> None:
+    one, two = thin.one, thin.two
+    boot(one)
+    work(one, "disk", "start", "mib=16", "rate=1")
+    target = prepare(two, "m1")
+    copy_disk(one, "m1", target, Tuning())
+    kill(one if end == "source" else two, DISK_SOCKET)
+
+    def failed() -> bool:
+        try:
+            copy_disk(one, "m1", target, Tuning())
+        except HypervisorError as error:
+            return "the disk cannot be copied" in str(error)
+        return False
+
+    until(failed, "the copy has failed", 20)
+    two.do(two.driver.abort("vm1", "m1"))
+    one.do(one.driver.abort("vm1", "m1"))
+    assert (condition(one), condition(two)) == ("running", "gone")
+    move(one, two, "m2")
+    right(two, "disk")
 
 
 def test_a_base_memory_saves_what_every_boot_has(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:

@@ -14,7 +14,7 @@ from agents.hypervisors.qemu import process
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.vm import Vm
-from agents.hypervisors.qemu.weft_transfer import SOCKET
+from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET
 from controller.wire.machines import Nic
 
 _OURS = UUID("5d0c7a4e-6f0b-4b37-9d0e-6c1f5f0f3d55")
@@ -29,7 +29,7 @@ class Domain(Vm):
         super().__init__(folder)
         self.uuid = str(uuid5(_OURS, self.name))
         self._libvirt = libvirt
-        self.socket = str(folder / SOCKET)  # libvirt's QEMU works elsewhere
+        self.socket, self.disk_socket = (str(folder / name) for name in (SOCKET, DISK_SOCKET))  # QEMU works elsewhere
         self.agent = DomainAgent(self.name, self.uuid, libvirt)
 
     async def spawn(self, files: Image, accelerator: Accelerator) -> None:
@@ -53,7 +53,7 @@ class Domain(Vm):
         """End QEMU at once; then libvirt tidies up, if it answers. libvirt alone would ask QEMU to end and wait for it,
         while the other end of a move hangs on a connection that nobody serves."""
         await process.end(self.folder)
-        await self.transfer.finish()
+        await self.finish()
         with suppress(LibvirtAway):
             await self._libvirt.destroy(self.uuid)
         if disk:

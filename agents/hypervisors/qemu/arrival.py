@@ -12,7 +12,7 @@ from agents.hypervisors.qemu.condition import VAIN
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.monitor import Garbled, MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
-from agents.hypervisors.qemu.target import memory
+from agents.hypervisors.qemu.target import disk, memory
 from agents.hypervisors.qemu.vm import Vm
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target
@@ -46,10 +46,13 @@ async def prepare(
     try:
         await boot(site, vm, machine, attachment, serving, move, digests)
         async with vm.monitor.session() as session:
-            disk = machine.disk is not None
-            waits = await destination.wait(session, addresses, move.tuning, site.options, disk, vm.socket)
+            sockets = vm.socket, vm.disk_socket if machine.disk is not None else None
+            waits = await destination.wait(session, addresses, move.tuning, site.options, *sockets)
         if transfer.thin(move.tuning, site.options):
-            await vm.transfer.receive(thin_line.session(site, vm.known(), move, memory(waits)[0], len(addresses) > 1))
+            several = len(addresses) > 1
+            await vm.transfer.receive(thin_line.session(site, vm.known(), move, memory(waits)[0], several))
+            if waits.disk is not None:
+                await vm.disk_transfer.receive(thin_line.disk(site, vm.known(), move, disk(waits), several))
         new = vm.known()
         move.target = waits.model_copy(update={"platform": new.platform})
         new.move = move

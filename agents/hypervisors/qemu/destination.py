@@ -16,26 +16,27 @@ from controller.wire.moves import Target, Tuning
 
 
 async def wait(
-    session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], disk: bool, unix: str
+    session: Session, addresses: Sequence[str], tuning: Tuning, options: Mapping[str, str], unix: str, disk: str | None
 ) -> Target:
     """Wait at the first of `addresses`, and for subflows at the others; return these places. Over a thin line QEMU
-    waits at `unix`, and weft-transfer is to wait at the places. Raises HypervisorError."""
+    waits at the sockets `unix` and `disk`, and weft-transfer is to wait at the places. `disk` is None if there is none.
+    Raises HypervisorError."""
+    thin = transfer.thin(tuning, options)
     free, multipath = ports(options), len(addresses) > 1
     copy = None
     if multipath:
         paths.make_room()
-    if disk:
+    if disk is not None:
         copy = _free(addresses[0], free)
-        await session.execute("nbd-server-start", {"addr": {"type": "inet", "data": copy.inet(multipath)}})
+        inet = {"type": "inet", "data": copy.inet(multipath)}
+        server = {"type": "unix", "data": {"path": disk}} if thin else inet
+        await session.execute("nbd-server-start", {"addr": server})
         export = {"type": "nbd", "id": DISK, "node-name": await mirror.node(session), "name": DISK, "writable": True}
         await session.execute("block-export-add", export)
     await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, options, source=False))
     await session.execute("migrate-set-parameters", transfer.parameters(tuning, options))
-    first = _free(addresses[0], free)
-    if transfer.thin(tuning, options):
-        address = {"type": "unix", "path": unix}
-    else:
-        address = {"type": "inet", **first.inet(multipath)}
+    first = _free(addresses[0], free, copy)
+    address = {"type": "unix", "path": unix} if thin else {"type": "inet", **first.inet(multipath)}
     channel = {"channel-type": "main", "addr": {"transport": "socket", **address}}
     await session.execute("migrate-incoming", {"channels": [channel], "exit-on-error": False})
     places = [first, *(HostPort(address, first.port) for address in addresses[1:])]
@@ -66,10 +67,13 @@ async def release(session: Session) -> None:
         await session.execute("nbd-server-stop")
 
 
-def _free(address: str, among: range) -> HostPort:
-    """Return a place at which nobody listens. It is chosen here, as QEMU cannot be asked to try a second time."""
+def _free(address: str, among: range, besides: HostPort | None = None) -> HostPort:
+    """Return a place at which nobody listens, `besides` excepted, at which somebody is about to. It is chosen here, as
+    QEMU cannot be asked to try a second time."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     for port in random.sample(among, len(among)):
+        if besides is not None and port == besides.port:
+            continue
         with socket.socket(family, socket.SOCK_STREAM) as probe, suppress(OSError):
             probe.bind((address, port))
             return HostPort(address, port)

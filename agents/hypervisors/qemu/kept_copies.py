@@ -1,5 +1,5 @@
-"""Copies of machines' memory that both ends of a move keep, so that the way back costs only what has changed
-(docs/operate/qemu.md, "Thin lines"). Each is the mirror of weft-transfer, in a folder of the machine's name.
+"""Copies of machines' memory and disks that both ends of a move keep, so that the way back costs only what has changed
+(docs/operate/qemu.md, "Thin lines"). They are the mirrors of weft-transfer, in a folder of the machine's name.
 """
 
 import shutil
@@ -16,7 +16,7 @@ FOLDER = ".kept"
 """Its name cannot be a machine's."""
 
 _UNTIL = "until"
-_SEALED = "mirror.kept"
+_MIRRORS, _SEAL = "*.mirror", ".kept"
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class KeptCopies:
     def __init__(self, state: Path, busy: Callable[[str], bool], clock: Callable[[], float] = time.time) -> None:
         self._folder, self._busy, self._clock = state / FOLDER, busy, clock
 
-    def mirror(self, name: str, seconds: int, most: int) -> Path:
-        """Return the file for a machine's copy, which is kept for so many seconds from now. The copies that end first
+    def folder(self, name: str, seconds: int, most: int) -> Path:
+        """Return the folder for a machine's copies, which are kept for so many seconds from now. Those that end first
         make room, until all others have at most `most` bytes. Raises HypervisorError."""
         folder = self._folder / name
         self.expire()
@@ -50,13 +50,12 @@ class KeptCopies:
             durable.replace(folder / _UNTIL, f"{self._clock() + seconds:.0f}")
         except OSError as error:
             raise HypervisorError(f"no copy of {name} can be kept in {folder}: {error.strerror}") from error
-        return folder / "mirror"
+        return folder
 
     def expire(self) -> None:
         """Delete copies whose time is over, and those of moves that have failed."""
         for one in self._all():
-            sealed = (one.folder / _SEALED).exists()
-            if (one.until <= self._clock() or not sealed) and not self._busy(one.name):
+            if (one.until <= self._clock() or not _sealed(one.folder)) and not self._busy(one.name):
                 self.forget(one.name)
 
     def forget(self, name: str) -> None:
@@ -75,6 +74,12 @@ def _until(folder: Path) -> float:
         return float((folder / _UNTIL).read_text())
     except (OSError, ValueError):
         return 0.0
+
+
+def _sealed(folder: Path) -> bool:
+    """Return whether there are copies, and the moves that made them have ended well."""
+    mirrors = list(folder.glob(_MIRRORS))
+    return bool(mirrors) and all(path.with_name(path.name + _SEAL).exists() for path in mirrors)
 
 
 def _size(folder: Path) -> int:

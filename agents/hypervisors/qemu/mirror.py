@@ -1,4 +1,5 @@
-"""The disk's copy at the target: a block job that first copies, then follows (QMP `blockdev-mirror`), over NBD.
+"""The disk's copy at the target: a block job that first copies, then follows (QMP `blockdev-mirror`), over NBD. Over a
+thin line QEMU speaks with the weft-transfer beside it.
 
 While the job copies, the guest's writes go to the target in the background (`background`). Once the memory is almost
 there, and until the switchover, each write waits for the target (`write-blocking`), so that nothing is left to copy in
@@ -11,7 +12,6 @@ from typing import Any
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.command_line import DISK
 from agents.hypervisors.qemu.monitor import CommandRefused, Session
-from agents.hypervisors.qemu.target import HostPort
 
 JOB, NODE = "mirror", "target"
 _POLL = 0.005
@@ -25,12 +25,11 @@ async def node(session: Session) -> str:
     raise HypervisorError("the machine has no disk")
 
 
-async def begin(session: Session, place: HostPort, multipath: bool, bandwidth: int | None) -> None:
-    """Start the job unless it runs already. `bandwidth` in bytes per second."""
+async def begin(session: Session, server: dict[str, Any], bandwidth: int | None) -> None:
+    """Start the job unless it runs already. `server` is QMP's `SocketAddress`, `bandwidth` in bytes per second."""
     if await job(session) is not None:
         return
     await _forget(session)
-    server = {"type": "inet", **place.inet(multipath)}
     await session.execute(
         "blockdev-add", {"driver": "nbd", "node-name": NODE, "server": server, "export": DISK, "discard": "unmap"}
     )

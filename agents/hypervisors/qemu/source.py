@@ -39,25 +39,39 @@ class Source:
 
     async def disk(self) -> AsyncIterator[Figures]:
         """Copy the disk. Ends when the copy follows the guest's writes."""
-        assert self._move.target is not None
-        place, began = target.disk(self._move.target), monotonic()
+        began = monotonic()
         if self._multipath:
             await paths.allow()
-        bandwidth = self._move.tuning.bandwidth
-        async with self._monitor.session() as session:
-            await mirror.begin(session, place, self._multipath, bandwidth // 8 if bandwidth else None)
+        await self._copy_disk()
         while True:
+            thin = await self._vm.disk_transfer.status() if self._thin else None
             async with self._monitor.session() as session:
                 found = await mirror.job(session)
             if found is None:
                 raise HypervisorError("the disk's copy is not there any more")
-            seconds = monotonic() - began
-            done, total = found["offset"], found["len"]
-            rate = done * 8 / seconds if seconds > 0 else 0.0
-            yield Figures(seconds=seconds, done=done, total=total, wire=done, bandwidth=rate, paths=self._count)
+            seconds, done = monotonic() - began, found["offset"]
+            told: dict[str, Any] = {"wire": done} if thin is None else thin_line.figures(thin)
+            rate = told["wire"] * 8 / seconds if seconds > 0 else 0.0
+            yield Figures(seconds=seconds, done=done, total=found["len"], bandwidth=rate, paths=self._count, **told)
             if found["ready"]:
                 return
             await asyncio.sleep(_POLL)
+
+    async def _copy_disk(self) -> None:
+        """Start the disk's copy, unless there is one. Raises HypervisorError."""
+        assert self._move.target is not None
+        place, bandwidth = target.disk(self._move.target), self._move.tuning.bandwidth
+        server = {"type": "inet", **place.inet(self._multipath)}
+        if self._thin:
+            async with self._monitor.session() as session:
+                if await mirror.job(session) is not None:
+                    return
+            kept = self._vm.known()
+            await self._vm.disk_transfer.end()
+            await self._vm.disk_transfer.send(thin_line.disk(self._site, kept, self._move, place, self._multipath))
+            server, bandwidth = {"type": "unix", "path": self._vm.disk_socket}, None  # it knows the limit
+        async with self._monitor.session() as session:
+            await mirror.begin(session, server, bandwidth // 8 if bandwidth else None)
 
     @property
     def _count(self) -> int:
@@ -107,8 +121,8 @@ class Source:
                 if (await status(session))[0] in transfer.UNDER_WAY:  # its weft-transfer has ended
                     await session.execute("migrate_cancel")
                 await _ended(session, _PATIENCE)
-        session_here = thin_line.outgoing(self._site, self._vm.known(), self._move, self._multipath)
-        await self._vm.transfer.send(session_here)
+        kept, place = self._vm.known(), self._places[0]
+        await self._vm.transfer.send(thin_line.session(self._site, kept, self._move, place, self._multipath))
 
     async def _reason(self, info: dict[str, Any], state: str) -> str:
         said = str(info.get("error-desc", state))
@@ -192,6 +206,7 @@ class Source:
                 await _ended(session, _PATIENCE)
                 await mirror.cancel(session)
             await self._vm.transfer.end()
+            await self._vm.disk_transfer.end()
             if await _run_state(session) in ("paused", "postmigrate"):
                 await session.execute("cont")
 

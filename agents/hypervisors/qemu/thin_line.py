@@ -1,18 +1,18 @@
-"""A move's session of weft-transfer, and what it tells about the rest of the memory. Pure, except for looking which
+"""A move's sessions of weft-transfer, and what it tells about the rest of the memory. Pure, except for looking which
 files are here."""
 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agents.hypervisors.hypervisor import HypervisorError, Site
-from agents.hypervisors.qemu import target
 from agents.hypervisors.qemu.kept_copies import KeptCopies
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.target import HostPort
-from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
+from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, WeftTransfer, mirror
 from controller.wire.moves import Pages
 from controller.wire.platforms import BASE
 
@@ -35,23 +35,28 @@ def base_memories(images: Path, name: str) -> Sequence[tuple[str, Path]]:
 
 def copies(site: Site) -> KeptCopies:
     """Return the copies that are kept below the site's state directory."""
-    return KeptCopies(site.state_dir, lambda name: WeftTransfer(site.state_dir / name).runs())
+
+    def busy(name: str) -> bool:
+        return any(WeftTransfer(site.state_dir / name, socket).runs() for socket in (SOCKET, DISK_SOCKET))
+
+    return KeptCopies(site.state_dir, busy)
 
 
 def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bool) -> Session:
-    """Return the session of a move of the machine that `kept` describes here. With a certificate of this cloudlet the
-    ends authenticate each other. Raises HypervisorError if the agent has not said which cloudlet the other one is, or
-    the copy cannot be kept that the policy wants."""
+    """Return the session for the memory of the machine that `kept` describes here. With a certificate of this cloudlet
+    the ends authenticate each other. Raises HypervisorError if the agent has not said which cloudlet the other one is,
+    or the copy cannot be kept that the policy wants."""
     certified = site.identity is not None and (site.identity / "certificate.pem").is_file()
     if certified and move.peer is None:
         raise HypervisorError(f"the agent has not said which cloudlet is at the other end of move {move.name}")
     name, keep = kept.machine.name, move.tuning.keep
     files = kept.platform.files.items() if kept.platform is not None else ()
     disks = [(digest, site.images / path) for path, digest in sorted(files) if path.endswith(f"/{BASE}")]
+    folder = copies(site).folder(name, keep.seconds, keep.bytes) if keep else site.state_dir / name
     return Session(
         move=move.name,
         place=place,
-        mirror=copies(site).mirror(name, keep.seconds, keep.bytes) if keep else site.state_dir / name / "mirror",
+        mirror=folder / mirror(SOCKET),
         keep=keep is not None,
         multipath=multipath,
         identity=site.identity if certified else None,
@@ -62,10 +67,17 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
     )
 
 
-def outgoing(site: Site, kept: Record, move: Move, multipath: bool) -> Session:
-    """Return the session of a move that leaves from here."""
-    assert move.target is not None
-    return session(site, kept, move, target.memory(move.target)[0], multipath)
+def disk(site: Site, kept: Record, move: Move, place: HostPort, multipath: bool) -> Session:
+    """Return the session for the machine's disk, as `session` does for its memory."""
+    memory, described = session(site, kept, move, place, multipath), kept.machine.disk
+    assert described is not None
+    return replace(
+        memory,
+        move=f"{move.name}/disk",  # an end for memory never meets one for a disk
+        mirror=memory.mirror.with_name(mirror(DISK_SOCKET)),
+        references=[one for one in memory.references if one[1].name == BASE],
+        disk=described.bytes,
+    )
 
 
 def figures(status: Status) -> dict[str, Any]:

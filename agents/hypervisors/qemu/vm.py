@@ -13,7 +13,7 @@ from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.monitor import Garbled, Monitor, MonitorAway, Session
 from agents.hypervisors.qemu.record import Record
-from agents.hypervisors.qemu.weft_transfer import SOCKET, WeftTransfer
+from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
 from controller.wire.machines import Condition, MachineState, Nic
 
 _STATISTICS = 5  # seconds between two looks of the balloon at the guest's memory
@@ -30,15 +30,15 @@ class Vm:
     balloon = "/machine/peripheral/balloon"
     """The balloon's QOM path."""
 
-    socket = SOCKET
-    """The address of weft-transfer's socket for QEMU, which works in the machine's folder."""
+    socket, disk_socket = SOCKET, DISK_SOCKET
+    """The addresses of weft-transfer's sockets for QEMU, which works in the machine's folder."""
 
     def __init__(self, folder: Path) -> None:
         self.name, self.folder = folder.name, folder
         self.monitor = Monitor(self.name, folder / "monitor")
         self.rescue = Monitor(self.name, folder / "rescue")  # for the guard
         self.agent = GuestAgent(self.name, folder / "agent")
-        self.transfer = WeftTransfer(folder)
+        self.transfer, self.disk_transfer = WeftTransfer(folder), WeftTransfer(folder, DISK_SOCKET)
         self._last: MachineState | None = None
 
     def record(self) -> Record | None:
@@ -144,10 +144,14 @@ class Vm:
     async def remove(self, disk: bool = True) -> None:
         """End QEMU, whatever it is doing, and remove everything of the machine; the disk only if `disk` is set."""
         await process.end(self.folder)
-        await self.transfer.finish()
+        await self.finish()
         await taps.unplug(self.folder)
         if disk:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def finish(self) -> None:
+        """Let the machine's weft-transfers end, as its QEMU has ended."""
+        await asyncio.gather(self.transfer.finish(), self.disk_transfer.finish())
 
     async def _measure(self, session: Session) -> tuple[int | None, float | None]:
         """Return the bytes in use, as the guest's balloon reports them, and the bytes written per second, sampled since

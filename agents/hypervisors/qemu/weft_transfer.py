@@ -1,5 +1,6 @@
-"""The door to weft-transfer (agents/transfer), the program that carries memory over thin lines: one process beside the
-machine's QEMU, at each end of a move. It is found again by its pid and its own command line, and outlives the agent.
+"""The door to weft-transfer (agents/transfer), the program that carries memory and disks over thin lines: one process
+for each of the two beside the machine's QEMU, at each end of a move. It is found again by its pid and its own command
+line, and outlives the agent.
 """
 
 import asyncio
@@ -21,8 +22,8 @@ from agents.hypervisors.qemu.monitor import short
 from agents.hypervisors.qemu.target import HostPort
 
 PROGRAM = "weft-transfer"
-SOCKET = "transfer"
-"""The socket between QEMU and the process, in the machine's folder."""
+SOCKET, DISK_SOCKET = "transfer", "nbd"
+"""The sockets between QEMU and the processes for memory and for the disk, in the machine's folder."""
 
 _READY = 40.0  # seconds until the ends are connected: the other one has to map its files first
 _LISTENS = 10.0
@@ -58,8 +59,9 @@ _STATUS = TypeAdapter(Status)
 @dataclass(frozen=True)
 class Session:
     """One move's session. `identity` is the directory of this cloudlet's certificate, and `peer` the other cloudlet;
-    without them the session is in the clear. `mirror` is the file for the machine's memory, which `keep` lets stay
-    after the move. `references` are files that both ends may have, by SHA-256."""
+    without them the session is in the clear. `mirror` is the file for the machine's memory or disk, which `keep` lets
+    stay after the move. `references` are files that both ends may have, by SHA-256. `disk` is the size of the disk in
+    bytes; None for memory."""
 
     move: str
     place: HostPort
@@ -71,6 +73,7 @@ class Session:
     references: Sequence[tuple[str, Path]] = ()
     hashes: Path | None = None
     bandwidth: int | None = None  # bits per second
+    disk: int | None = None
 
     def options(self) -> list[str]:
         """Return the options of both ends. Pure."""
@@ -81,16 +84,18 @@ class Session:
             words += ["--clear"]
         for digest, path in self.references:
             words += ["--reference", f"{digest}:{path}"]
+        if self.disk is not None:
+            words += ["--disk", str(self.disk)]
         if self.hashes is not None:
             words += ["--hashes", str(self.hashes)]
         return words + (["--multipath"] if self.multipath else [])
 
 
 class WeftTransfer:
-    """The process beside the machine of `folder`."""
+    """The process beside the machine of `folder`, whose QEMU uses `socket`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._name, self._folder = folder.name, folder
+    def __init__(self, folder: Path, socket: str = SOCKET) -> None:
+        self._name, self._folder, self._socket = folder.name, folder, socket
 
     def runs(self) -> bool:
         return self._pid() is not None
@@ -131,7 +136,7 @@ class WeftTransfer:
                         signal.pidfd_send_signal(handle, signal.SIGKILL)
                 finally:
                     os.close(handle)
-        (self._folder / "mirror").unlink(missing_ok=True)
+        (self._folder / mirror(self._socket)).unlink(missing_ok=True)
 
     async def finish(self) -> None:
         """Let the process end by itself when its QEMU has ended, so that it can seal a copy that is kept; else end
@@ -143,7 +148,7 @@ class WeftTransfer:
         await self.end()
 
     def _path(self, what: str) -> Path:
-        return self._folder / f"transfer.{what}"
+        return self._folder / f"{self._socket}.{what}"
 
     def _pid(self) -> int | None:
         try:
@@ -159,30 +164,45 @@ class WeftTransfer:
             ours = Path(f"/proc/{pid}/cwd").samefile(self._folder)
         except OSError:
             return []
-        return words if ours and Path(words[0]).name == PROGRAM else []
+        return words if ours and Path(words[0]).name == PROGRAM and self._socket in words else []
 
     async def _start(self, verb: str, place: str, session: Session, more: list[str]) -> None:
         await self.end()
-        program = shutil.which(PROGRAM)
-        if program is None:
+        self._path("pid").unlink(missing_ok=True)
+        installed = shutil.which(PROGRAM)
+        if installed is None:
             raise Refused(f"{PROGRAM} is not installed; the option 'compression' asks for it")
         for what in ("status", "report"):
             self._path(what).unlink(missing_ok=True)
-        argv = [program, verb, place, str(session.place), "--qemu", SOCKET, *session.options(), *more]
-        argv += ["--status", self._path("status").name, "--report", self._path("report").name]
+        argv = [installed, verb, place, str(session.place), "--qemu", self._socket, *session.options(), *more]
+        argv += [word for what in ("status", "report", "pid") for word in (f"--{what}", self._path(what).name)]
+        ours, its = os.pipe()  # it inherits this end and never writes to it: closed when it has ended
         try:
             with self._path("log").open("wb") as words:
-                process = await asyncio.create_subprocess_exec(
-                    *argv,
-                    cwd=self._folder,  # a socket's address has 108 bytes, and our path may have more
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=words,
-                    stderr=words,
-                    start_new_session=True,
-                )
-            self._path("pid").write_text(str(process.pid))
+                # In the folder, as a socket's address has 108 bytes, and our path may have more.
+                program = await asyncio.create_subprocess_exec(
+                    "setsid", "--fork", *argv, cwd=self._folder, stdin=asyncio.subprocess.DEVNULL, stdout=words,
+                    stderr=words, pass_fds=(its,),
+                )  # fmt: skip
+            os.close(its)
+            its = -1
+            await program.wait()
+            await self._begun(ours)
         except OSError as error:
             raise HypervisorError(f"{self._name}: {PROGRAM} cannot be started: {error.strerror}") from error
+        finally:
+            os.close(ours)
+            if its >= 0:
+                os.close(its)
+
+    async def _begun(self, its: int) -> None:
+        """Wait until the process has written its pid, or has ended."""
+        os.set_blocking(its, False)
+        while not self.runs():
+            with suppress(BlockingIOError):
+                os.read(its, 1)
+                return
+            await asyncio.sleep(_POLL)
 
     async def _reach(self, phases: Sequence[Phase], seconds: float) -> None:
         try:
@@ -191,21 +211,12 @@ class WeftTransfer:
                     found = await self.status()
                     if found is not None and found["phase"] in phases:
                         return
-                    if (found is not None and found["phase"] == "failed") or self._ended():
+                    if (found is not None and found["phase"] == "failed") or not self.runs():
                         raise HypervisorError(f"{self._name}: {await self.complaint()}")
                     await asyncio.sleep(_POLL)
         except TimeoutError:
             await self.end()
             raise HypervisorError(f"{self._name}: {PROGRAM} was not {phases[0]} within {seconds:g} s") from None
-
-    def _ended(self) -> bool:
-        """Return whether there is no process any more. One that has just been started may not have its command line
-        yet."""
-        try:
-            pid = int(self._path("pid").read_text())
-            return "Z" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (OSError, ValueError):
-            return True
 
     async def complaint(self) -> str:
         """Return why the process has failed, for users."""
@@ -230,6 +241,11 @@ class WeftTransfer:
                     writer.close()
         except (OSError, TimeoutError):
             return None
+
+
+def mirror(socket: str) -> str:
+    """Return the name of the mirror of the process whose QEMU uses that socket."""
+    return f"{socket}.mirror"
 
 
 async def _exit(pid: int, seconds: float) -> None:

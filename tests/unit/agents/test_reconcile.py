@@ -21,8 +21,8 @@ from tests.unit.agents.kernel_model import after
 @dataclass
 class ModelKernel:
     """A kernel that applies operations to a snapshot; it refuses operations whose text contains `refused`.
-    `settings_read` is the value that every setting reads as, whatever was written. `strange`: others have changed it, so
-    an operation may not fit; else that is a defect of the plan."""
+    `settings_read` is the value that every setting reads as, whatever was written. `strange`: others have changed it,
+    so an operation may not fit; else that is a defect of the plan."""
 
     snapshot: Snapshot = field(default_factory=Snapshot)
     refused: str | None = None
@@ -189,7 +189,7 @@ async def test_after_a_failure_the_kernel_is_read_first(kernel: ModelKernel) -> 
     kernel.refused = None
     kernel.done.clear()
     await both.converge(KERNEL_OF_TWO, HEARD)
-    assert [text for text in kernel.done if text != "fences"][0] == "read"
+    assert next(text for text in kernel.done if text != "fences") == "read"
 
 
 async def test_a_failure_is_logged_once(kernel: ModelKernel, caplog: pytest.LogCaptureFixture) -> None:

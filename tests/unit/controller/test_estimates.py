@@ -68,17 +68,23 @@ def test_without_any_word_something_is_assumed() -> None:
     assert (taught.inputs["memory"].value, taught.inputs["disk"].origin) == (7.0, "past moves of debian")
 
 
-def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves() -> None:
-    def ratio(kept: bool, *past: tuple[float, bool]) -> tuple[float | None, str]:
-        history = [Profile(Past("debian", ("c1", "c2"), 1, 1), "web", ratio=value, kept=had) for value, had in past]
+@pytest.mark.parametrize(
+    ("name", "otherwise"), [("ratio", (1.0, "assumed: nothing is compressed")), ("disk", (float(32 << 20), "assumed"))]
+)
+def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves(name: str, otherwise: tuple[float, str]) -> None:
+    def found(kept: bool, *past: tuple[float, bool]) -> tuple[float | None, str]:
+        history = [
+            Profile(Past("debian", ("c1", "c2"), 1, 1), "web", kept=had, **{name: value})  # type: ignore[arg-type]
+            for value, had in past
+        ]
         facts = Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=history, kept=kept)
-        found = estimate(facts).inputs["ratio"]
-        return found.value, found.origin
+        given = estimate(facts).inputs[name]
+        return given.value, given.origin
 
-    assert ratio(False, (0.4, False), (0.02, True), (0.02, True)) == (0.4, "its own past moves")
-    assert ratio(True, (0.4, False), (0.4, False), (0.02, True)) == (
+    assert found(False, (0.4, False), (0.02, True), (0.02, True)) == (0.4, "its own past moves")
+    assert found(True, (0.4, False), (0.4, False), (0.02, True)) == (
         0.02,
         "its own past moves with copies at both ends",
     )
-    assert ratio(True, (0.4, False)) == (0.4, "its own past moves")
-    assert ratio(False, (0.02, True)) == (1.0, "assumed: nothing is compressed")
+    assert found(True, (0.4, False)) == (0.4, "its own past moves")
+    assert found(False, (0.02, True)) == otherwise

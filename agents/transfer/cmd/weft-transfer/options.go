@@ -35,6 +35,7 @@ type options struct {
 	bandwidth  int64 // bits per second; 0: the line's own
 	disk       int64 // bytes; 0: the stream is one of memory
 	status     string
+	pid        string
 	report     string
 }
 
@@ -93,9 +94,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 	})
 	f.StringVar(&o.hashes, "hashes", "", "`directory` that keeps the hashes of reference files' pages")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "`number` of compressions at once (send)")
-	f.Int64Var(&o.disk, "disk", 0, "`bytes` of the disk that QEMU mirrors (send); 0: it migrates memory")
+	f.Int64Var(&o.disk, "disk", 0, "`bytes` of the disk that QEMU mirrors; 0: it migrates memory")
 	f.Int64Var(&o.bandwidth, "bandwidth", 0, "`bits` per second that may go to the other end (send); 0: no limit but the line's")
 	f.StringVar(&o.status, "status", "", "`path` of a unix socket that answers each connection with the status, as a line of JSON")
+	f.StringVar(&o.pid, "pid", "", "`file` for the process's number at the beginning")
 	f.StringVar(&o.report, "report", "", "`file` for the status at the end")
 	showVersion := f.Bool("version", false, "print the version and exit")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {

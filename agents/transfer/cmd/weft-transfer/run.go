@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"time"
 
 	"weft/agents/transfer/internal/codec"
@@ -42,6 +43,11 @@ func run(ctx context.Context, o *options) (err error) {
 			err = errors.Join(err, os.WriteFile(o.report, e.report.JSON(), 0o600))
 		}
 	}()
+	if o.pid != "" {
+		if err := os.WriteFile(o.pid, strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o600); err != nil {
+			return err
+		}
+	}
 	if o.status != "" {
 		shown, err := show(o.status, e.report)
 		if err != nil {
@@ -191,5 +197,5 @@ func (e *end) receive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return ends.NewDestination(over, decoder, e.report).Run(ctx, qemu.(*net.UnixConn))
+	return ends.NewDestination(over, decoder, e.disk > 0, e.report).Run(ctx, qemu.(*net.UnixConn))
 }

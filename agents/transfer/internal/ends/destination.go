@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"weft/agents/transfer/internal/codec"
 	"weft/agents/transfer/internal/line"
@@ -21,6 +22,7 @@ type Destination struct {
 	line    *line.Line
 	decoder *codec.Decoder
 	report  *Report
+	serves  bool // QEMU may close its connection when it likes
 	ended   atomic.Bool
 	wrong   bool // the oldest batch was, and comes again
 }
@@ -28,9 +30,10 @@ type Destination struct {
 // linger is how long QEMU may still say something when it has all of the stream. It does not close its socket then.
 const linger = time.Second
 
-// NewDestination returns the end of a line on which both ends have greeted each other.
-func NewDestination(over *line.Line, decoder *codec.Decoder, report *Report) *Destination {
-	return &Destination{line: over, decoder: decoder, report: report}
+// NewDestination returns the end of a line on which both ends have greeted each other. With `serves`, QEMU is a server
+// that closes its connection when it likes: the source's QEMU learns of that, and what it still sends has no effect.
+func NewDestination(over *line.Line, decoder *codec.Decoder, serves bool, report *Report) *Destination {
+	return &Destination{line: over, decoder: decoder, serves: serves, report: report}
 }
 
 // halfCloser is a connection of which one direction can be closed.
@@ -108,7 +111,7 @@ func (d *Destination) take(frame line.Frame, qemu halfCloser) error {
 	switch {
 	case frame.Kind == line.End:
 		d.ended.Store(true)
-		if err := errors.Join(qemu.CloseWrite(), qemu.SetReadDeadline(time.Now().Add(linger))); err != nil {
+		if err := errors.Join(qemu.CloseWrite(), qemu.SetReadDeadline(time.Now().Add(linger))); err != nil && !d.left(err) {
 			return fmt.Errorf("QEMU's socket: %w", err)
 		}
 		return d.line.Write(line.Done, nil)
@@ -125,11 +128,16 @@ func (d *Destination) take(frame line.Frame, qemu halfCloser) error {
 		return d.line.Refuse(err.Error())
 	}
 	d.wrong = false
-	if _, err := qemu.Write(out); err != nil {
+	if _, err := qemu.Write(out); err != nil && !d.left(err) {
 		return fmt.Errorf("QEMU does not take the stream: %w", err)
 	}
 	d.report.decoded(counts, len(out), len(frame.Bytes))
 	return d.line.Write(line.Ack, nil)
+}
+
+// left reports whether an error only says that a server has closed its connection.
+func (d *Destination) left(err error) bool {
+	return d.serves && (errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.ENOTCONN))
 }
 
 // back passes QEMU's return path to the source, until QEMU closes it.

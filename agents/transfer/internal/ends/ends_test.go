@@ -139,7 +139,7 @@ func destined(t *testing.T, other func(*line.Line)) ([]byte, error) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- NewDestination(line.New(near), decoder, NewReport("m")).Run(t.Context(), qemu) }()
+	go func() { done <- NewDestination(line.New(near), decoder, false, NewReport("m")).Run(t.Context(), qemu) }()
 	select {
 	case err := <-done:
 		_ = qemu.Close()

@@ -18,7 +18,7 @@ const (
 	extended      = 0x21e41c71
 	extendedHead  = 32
 	write         = 1
-	payloadLength = 1 << 5 // flag of a request with extended head: its length is that of its data
+	payloadLength = 1 << 5 // flag of a request with extended head: data follows
 	diskBlock     = "disk"
 )
 
@@ -87,7 +87,7 @@ func (r *NBDReader) request(size int) (Record, error) {
 	data := command == write
 	if size == extendedHead {
 		length = be.Uint64(head[24:])
-		data = flags&payloadLength != 0
+		data = data || flags&payloadLength != 0 // QEMU 10 does not set it for writes
 	}
 	if data {
 		if command != write { // its data is no disk's

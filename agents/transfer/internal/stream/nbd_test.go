@@ -30,7 +30,7 @@ func written(magic uint32) []byte {
 	s = be.AppendUint32(be.AppendUint32(append(s, option...), 8), 0)
 	s = append(be.AppendUint32(be.AppendUint32(append(s, option...), 7), 9), "the disk\x00"...)
 	two := append(bytes.Repeat([]byte{7}, PageSize), make([]byte, PageSize)...)
-	s = append(s, asked(magic, payload, write, 2*PageSize, len(two), two)...)
+	s = append(s, asked(magic, 0, write, 2*PageSize, len(two), two)...)
 	s = append(s, asked(magic, 0, 0, 0, PageSize, nil)...)                                        // reads
 	s = append(s, asked(magic, 0, 6, 0, 4*PageSize, nil)...)                                      // writes zeroes
 	s = append(s, asked(magic, payload, write, PageSize-512, len(two), two)...)                   // across pages

@@ -22,9 +22,9 @@ class Cloudlet:
 
     def keep(self, name: str, seconds: int = 100, most: int = 100 * MIB, mib: int = 1) -> None:
         """A move ends: its copy is sealed."""
-        path = self.copies.mirror(name, seconds, most)
-        path.write_bytes(b"x" * (mib * MIB))
-        (path.parent / "mirror.kept").write_text("{}")
+        folder = self.copies.folder(name, seconds, most)
+        (folder / "transfer.mirror").write_bytes(b"x" * (mib * MIB))
+        (folder / "transfer.mirror.kept").write_text("{}")
 
     @property
     def names(self) -> set[str]:
@@ -60,7 +60,7 @@ def test_a_copy_in_use_stays(cloudlet: Cloudlet) -> None:
 
 
 def test_a_copy_that_a_failed_move_left_is_deleted(cloudlet: Cloudlet) -> None:
-    cloudlet.copies.mirror("v1", 100, MIB).write_bytes(b"half of it")
+    (cloudlet.copies.folder("v1", 100, MIB) / "transfer.mirror").write_bytes(b"half of it")
     cloudlet.moving.add("v1")
     cloudlet.copies.expire()
     assert cloudlet.names == {"v1"}
@@ -80,7 +80,7 @@ def test_the_copies_that_end_first_make_room(cloudlet: Cloudlet) -> None:
 
 def test_a_sparse_copy_counts_for_what_it_takes(cloudlet: Cloudlet) -> None:
     cloudlet.keep("v1")
-    with (cloudlet.folder / "v1" / "mirror").open("r+b") as file:
+    with (cloudlet.folder / "v1" / "transfer.mirror").open("r+b") as file:
         file.truncate(1 << 34)
     cloudlet.keep("v2", most=8 * MIB)
     assert cloudlet.names == {"v1", "v2"}
@@ -101,7 +101,7 @@ def test_a_time_that_cannot_be_read_is_over(cloudlet: Cloudlet) -> None:
 def test_no_room_is_a_sentence(cloudlet: Cloudlet) -> None:
     cloudlet.folder.write_text("a file where the folder should be")
     with pytest.raises(HypervisorError, match="no copy of v1 can be kept"):
-        cloudlet.copies.mirror("v1", 100, MIB)
+        cloudlet.copies.folder("v1", 100, MIB)
 
 
 def test_no_machine_is_called_like_the_folder() -> None:

@@ -12,7 +12,7 @@ from agents.hypervisors.qemu.source import Source
 from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
 from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
-from controller.wire.machines import Machine
+from controller.wire.machines import Disk, Machine
 from controller.wire.moves import Figures, Keep, Pages, Target, Tuning
 from controller.wire.platforms import Platform
 
@@ -53,8 +53,12 @@ def status(**changes: object) -> Status:
 
 def outgoing(folder: Path, **changes: object) -> Session:
     move = Move(name="m1", role="outgoing", target=Target(memory=[f"tcp:{PLACE}"]), peer="c2")
-    kept = Record(machine=MACHINE, bridge="lan1", mtu=1400, serving="a", links={}, platform=PLATFORM)
-    return thin_line.outgoing(site(folder), kept, move.model_copy(update=changes), multipath=True)
+    return thin_line.session(site(folder), record(), move.model_copy(update=changes), PLACE, multipath=True)
+
+
+def record(disk: Disk | None = None) -> Record:
+    machine = MACHINE.model_copy(update={"disk": disk})
+    return Record(machine=machine, bridge="lan1", mtu=1400, serving="a", links={}, platform=PLATFORM)
 
 
 def test_only_the_disk_of_the_image_is_a_reference(tmp_path: Path) -> None:
@@ -63,6 +67,21 @@ def test_only_the_disk_of_the_image_is_a_reference(tmp_path: Path) -> None:
     assert words.count("--reference") == 1
     assert f"{BASE}:{tmp_path / 'images' / 'debian/disk.qcow2'}" in words
     assert "--multipath" in words and words[:2] == ["--move", "m1"]
+
+
+def test_the_disk_has_a_session_and_a_mirror_of_its_own(tmp_path: Path) -> None:
+    """Its blocks are those of the image's disk, and of no memory."""
+    folder = tmp_path / "images" / "debian"
+    folder.mkdir(parents=True)
+    (folder / f"memory.{'a' * 64}").touch()
+    move = Move(name="m1", role="outgoing", tuning=Tuning(bandwidth=5_000_000, keep=Keep(seconds=60, bytes=1 << 30)))
+    kept = record(Disk(base="debian", bytes=1 << 30))
+    memory, disk = (one(site(tmp_path), kept, move, PLACE, False) for one in (thin_line.session, thin_line.disk))
+    words = disk.options()
+    assert words[:2] == ["--move", "m1/disk"] and "--keep" in words and disk.bandwidth == 5_000_000
+    assert words[words.index("--disk") + 1] == str(1 << 30) and "--disk" not in memory.options()
+    assert [digest for digest, _ in disk.references] == [BASE] and len(memory.references) == 2
+    assert disk.mirror.parent == memory.mirror.parent and disk.mirror != memory.mirror
 
 
 def test_base_memories_of_the_image_are_references(tmp_path: Path) -> None:
@@ -99,7 +118,7 @@ def test_the_policys_bandwidth_is_the_lines(tmp_path: Path) -> None:
 def test_a_mirror_stays_only_if_the_policy_says_so(tmp_path: Path) -> None:
     gone, kept = outgoing(tmp_path), outgoing(tmp_path, tuning=Tuning(keep=Keep(seconds=60, bytes=1 << 30)))
     assert "--keep" not in gone.options() and "--keep" in kept.options()
-    assert gone.mirror == tmp_path / "state" / "vm1" / "mirror", "it is deleted with the machine's folder"
+    assert gone.mirror == tmp_path / "state" / "vm1" / "transfer.mirror", "it is deleted with the machine's folder"
     assert (tmp_path / "state" / "vm1") not in kept.mirror.parents
 
 
