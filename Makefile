@@ -128,8 +128,8 @@ bench-policy: build ## `weft policy plan` for 1,000 cloudlets and 200 VCPs, bare
 	$(PY) -m tests.bench.policy $(BENCH) --output $(B)/bench-policy.json --document docs/policy/policy.md
 
 .PHONY: soak-move
-soak-move: build ## a VM moves to and fro under load, MOVES=100; every byte and address checked; build/soak-move.json
-	$(PY) -m lab.soak_move --moves $(or $(MOVES),100) --output $(B)/soak-move.json
+soak-move: build ## a VM moves to and fro under load, MOVES=100, THIN=1 over thin lines; every byte and address checked; build/soak-move.json
+	$(PY) -m lab.soak_move --moves $(or $(MOVES),100) $(if $(THIN),--thin) --output $(B)/soak-move.json
 
 .PHONY: faults
 faults: build ## a fault at every step of a move, with real parts, some hours; CASE='kill-*@memory cut-*@join' BENCH="--missing|--seconds N"; docs/reports/faults.json, docs/reports/faults.md

@@ -146,6 +146,7 @@ def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Recor
     if topology.machines:
         text += ["[hypervisors.qemu]", f'images = "{GUESTS}"', f"paths = {json.dumps(plan.paths(cloudlet.name))}"]
         text += ["[hypervisors.qemu.options]", f'accelerator = "{accelerator(GUESTS)}"']
+        text += ['compression = "thin"'] if topology.thin else []
     config = directory / "agent.toml"
     config.write_text("\n".join(text) + "\n")
     argv = [sys.executable, "-m", "agents.main", "run", "--config", str(config)]

@@ -23,7 +23,7 @@ from lab.region import Region
 from lab.rest import Json, Rest
 from lab.throughput import STALL_MS, Series, stall
 
-TOPOLOGY = ROOT / "lab/topologies/soak.yaml"
+TOPOLOGY, THIN = ROOT / "lab/topologies/soak.yaml", ROOT / "lab/topologies/soak-thin.yaml"
 ENDPOINTS = ("c2-lan", "c1-lan")
 DOWN, UP = 1_000_000, 200_000
 """Bytes a second."""
@@ -58,10 +58,11 @@ def main() -> int:
     move did not end well, or the application had to wait too long."""
     parser = argparse.ArgumentParser(prog="make soak-move", description=__doc__)
     parser.add_argument("--moves", type=int, default=100, help="how many, one after the other [100]")
+    parser.add_argument("--thin", action="store_true", help="over lines of 60 Mbit/s, by weft-transfer, with kept copies")
     parser.add_argument("--output", type=Path, default=Path("build/soak-move.json"), help="figures as JSON")
     arguments = parser.parse_args()
     build(GUESTS)
-    region = Region.load(TOPOLOGY)
+    region = Region.load(THIN if arguments.thin else TOPOLOGY)
     with region.occupied(), Rest(timeout=60) as rest:
         region.build(print)
         region.enrol(print)

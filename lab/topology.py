@@ -99,6 +99,7 @@ class Topology:
     links: tuple[Link, ...]
     policy: Path | None
     ipsec: bool = False
+    thin: bool = False  # memory and disks move by weft-transfer
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -133,6 +134,7 @@ def load(path: Path) -> Topology:
         links=tuple(_link(link) for link in data["links"]),
         policy=path.parent / str(data["policy"]) if "policy" in data else None,
         ipsec=bool(data.get("region", {}).get("ipsec", False)),
+        thin=bool(data.get("region", {}).get("thin", False)),
     )
     _check_names(document, topology)
     _check_links(document, topology)

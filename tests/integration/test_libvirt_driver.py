@@ -41,6 +41,8 @@ from tests.integration.test_qemu_driver import (
     test_what_cannot_be_here,
 )
 from tests.integration.test_qemu_postcopy import test_path_that_is_cut_in_post_copy as cut_in_post_copy
+from tests.integration.test_thin_line import test_there_and_back_under_load as there_and_back
+from tests.integration.test_thin_line import thin
 
 pytestmark = pytest.mark.lab
 ONE, TWO = 0, 1
@@ -59,6 +61,10 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> type[Hosts]:
 def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[Hosts], restarted: bool) -> None:
     """`test_qemu_postcopy` shows QEMU's own behaviour, and takes minutes."""
     cut_in_post_copy(tmp_path, images, kind, restarted)
+
+
+def test_there_and_back_over_a_thin_line(thin: Hosts) -> None:
+    there_and_back(thin)
 
 
 @pytest.fixture

@@ -73,10 +73,7 @@ def test_without_any_word_something_is_assumed() -> None:
 )
 def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves(name: str, otherwise: tuple[float, str]) -> None:
     def found(kept: bool, *past: tuple[float, bool]) -> tuple[float | None, str]:
-        history = [
-            Profile(Past("debian", ("c1", "c2"), 1, 1), "web", kept=had, **{name: value})  # type: ignore[arg-type]
-            for value, had in past
-        ]
+        history = [Profile(Past("debian", ("c1", "c2"), 1, 1), "web", kept=had, **{name: value}) for value, had in past]
         facts = Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=history, kept=kept)
         given = estimate(facts).inputs[name]
         return given.value, given.origin
