@@ -58,7 +58,7 @@ def main() -> int:
     move did not end well, or the application had to wait too long."""
     parser = argparse.ArgumentParser(prog="make soak-move", description=__doc__)
     parser.add_argument("--moves", type=int, default=100, help="how many, one after the other [100]")
-    parser.add_argument("--thin", action="store_true", help="over lines of 60 Mbit/s, by weft-transfer, with kept copies")
+    parser.add_argument("--thin", action="store_true", help="over lines of 60 Mbit/s, by weft-transfer")
     parser.add_argument("--output", type=Path, default=Path("build/soak-move.json"), help="figures as JSON")
     arguments = parser.parse_args()
     build(GUESTS)
