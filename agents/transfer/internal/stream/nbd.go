@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// What an NBD client sends (doc/proto.md of the NetworkBlockDevice project): its flags, options until the server agrees
+// The messages of an NBD client (doc/proto.md of the NetworkBlockDevice project): its flags, options until the server agrees
 // with one, and then requests, of which writes carry data. Option and request tell themselves apart by their first bytes.
 const (
 	clientFlags   = 4 // bytes
