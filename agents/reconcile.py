@@ -119,9 +119,8 @@ class Reconciler:
         return Outcome(snapshot, problems, failed=bool(broken) or not fenced)
 
     async def _hasten(self, desired: Desired, heard: Heard) -> None:
-        """Apply what is to do if the kernel still is as the pass before has left it. A third of a join's time was for
-        reading the kernel first (docs/reports/join.md). It is read right after this, and the rest of the pass does what
-        is then missing."""
+        """Apply what is to do if the kernel still is as the pass before has left it: reading all of it first would be a
+        third of a join's time. It is read right after this, and the rest of the pass does what is then missing."""
         left, self._left = self._left, None
         if left is None:
             return
