@@ -1,10 +1,11 @@
-"""A machine's QEMU as a process: not a child of the agent, and found again by its pid and its own command line."""
+"""Processes that are no children of the agent; and a machine's QEMU as one, found again by its pid and its own command
+line."""
 
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from agents.hypervisors.hypervisor import HypervisorError
@@ -40,17 +41,9 @@ async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     monitor, log = folder / "monitor", folder / "log"
     monitor.unlink(missing_ok=True)
-    ours, its = os.pipe()  # it inherits this end and never writes to it: closed when it has ended
     try:
-        with log.open("wb") as words:
-            program = await asyncio.create_subprocess_exec(
-                "setsid", "--fork", *argv, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=words, stderr=words,
-                pass_fds=(its,),
-            )  # fmt: skip
-        os.close(its)
-        its = -1
-        await program.wait()
-        await _greet(monitor, ours, greet)
+        async with detached(folder, argv, log) as its:
+            await _greet(monitor, its, greet)
     except OSError as error:
         raise HypervisorError(f"{folder.name}: QEMU cannot be started: {error.strerror}") from error
     except EOFError:
@@ -58,10 +51,26 @@ async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable
     except TimeoutError:
         await end(folder)
         raise HypervisorError(f"{folder.name}: QEMU did not start within {_START:g} s") from None
+
+
+@asynccontextmanager
+async def detached(folder: Path, argv: Sequence[str], log: Path) -> AsyncIterator[int]:
+    """Start a program in `folder` that outlives the agent, with its output in `log`. Yield a descriptor that reads the
+    end of a file when the program has ended. Raises OSError."""
+    ours, its = os.pipe()  # the program inherits the other end, and never writes to it
+    try:
+        try:
+            with log.open("wb") as words:
+                program = await asyncio.create_subprocess_exec(
+                    "setsid", "--fork", *argv, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=words, stderr=words,
+                    pass_fds=(its,),
+                )  # fmt: skip
+        finally:
+            os.close(its)
+        await program.wait()
+        yield ours
     finally:
         os.close(ours)
-        if its >= 0:
-            os.close(its)
 
 
 async def _greet(monitor: Path, its: int, greet: Callable[[], Awaitable[None]]) -> None:

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 from agents.answer import Unreadable, printable, read_json
 from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.qemu import process
 from agents.hypervisors.qemu.monitor import short
 from agents.hypervisors.qemu.target import HostPort
 
@@ -176,24 +177,12 @@ class WeftTransfer:
             self._path(what).unlink(missing_ok=True)
         argv = [installed, verb, place, str(session.place), "--qemu", self._socket, *session.options(), *more]
         argv += [word for what in ("status", "report", "pid") for word in (f"--{what}", self._path(what).name)]
-        ours, its = os.pipe()  # it inherits this end and never writes to it: closed when it has ended
         try:
-            with self._path("log").open("wb") as words:
-                # In the folder, as a socket's address has 108 bytes, and our path may have more.
-                program = await asyncio.create_subprocess_exec(
-                    "setsid", "--fork", *argv, cwd=self._folder, stdin=asyncio.subprocess.DEVNULL, stdout=words,
-                    stderr=words, pass_fds=(its,),
-                )  # fmt: skip
-            os.close(its)
-            its = -1
-            await program.wait()
-            await self._begun(ours)
+            # In the folder, as a socket's address has 108 bytes, and our path may have more.
+            async with process.detached(self._folder, argv, self._path("log")) as its:
+                await self._begun(its)
         except OSError as error:
             raise HypervisorError(f"{self._name}: {PROGRAM} cannot be started: {error.strerror}") from error
-        finally:
-            os.close(ours)
-            if its >= 0:
-                os.close(its)
 
     async def _begun(self, its: int) -> None:
         """Wait until the process has written its pid, or has ended."""

@@ -48,7 +48,7 @@ func TestADisksWayHomeCostsWhatHasChanged(t *testing.T) {
 	}
 }
 
-func TestADisksCopyThatIsCorruptCostsBytesOnly(t *testing.T) {
+func TestAnImageThatIsOtherThanItsDigestCostsADiskBytesOnly(t *testing.T) {
 	g := qemutest.NewGuest(1000, 1)
 	s := copied(g)
 	m := newDisk(t, newCloudlet(t), newCloudlet(t), 1000)
@@ -82,7 +82,7 @@ func TestAServerThatClosesFirstCostsNoCopy(t *testing.T) {
 	g := qemutest.NewGuest(1500, 1)
 	s := copied(g)
 	m := newDisk(t, one, other, 1500)
-	m.through = func(conn net.Conn) net.Conn { return &closing{conn, len(s) - 100_000} }
+	m.through = func(conn net.Conn) net.Conn { return &closing{conn, len(s) / 2} }
 	o := m.run(s)
 	if err := errors.Join(o.sent, o.received); err != nil || !bytes.HasPrefix(s, o.stream) {
 		t.Fatal(err)

@@ -96,8 +96,8 @@ func (e *end) open() (err error) {
 	return nil
 }
 
-// forget deletes the mirror, which is the guest's memory or disk, unless it is to be kept, or is the copy of an earlier stay that
-// this session has not come to use.
+// forget deletes the mirror, which is the guest's memory or disk, unless it is to be kept, or is the copy of an earlier
+// stay that this session has not come to use.
 func (e *end) forget() {
 	if kept, _ := e.mirror.Kept(); !e.keep && kept == "" {
 		_ = os.Remove(e.options.mirror)

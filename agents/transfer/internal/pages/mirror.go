@@ -18,8 +18,8 @@ import (
 	"weft/routeserver/durable"
 )
 
-// Mirror is the file of one machine's mirror. It is the guest's memory or disk: nobody but its owner may read it. Beside it, in
-// a file with the suffix .kept, stands what it was when the machine moved; without that file it counts as empty.
+// Mirror is the file of one machine's mirror. It is the guest's memory or disk: nobody but its owner may read it. Beside
+// it, in a file with the suffix .kept, stands what it was when the machine moved; without that file it counts as empty.
 type Mirror struct {
 	path   string
 	file   *os.File
