@@ -66,10 +66,9 @@ def test_no_other_module_starts_programs_for_an_answer() -> None:
         for path in (ROOT / package).rglob("*.py")
         if re.search(r"create_subprocess|subprocess\.(run|Popen|check_)|os\.popen|os\.system", path.read_text())
     }
-    lasting = "agents/hypervisors/qemu/process.py"  # a QEMU, whose output goes to a file
-    beside = "agents/hypervisors/qemu/weft_transfer.py"  # weft-transfer, likewise
+    lasting = "agents/hypervisors/qemu/process.py"  # QEMU and weft-transfer, whose output goes to files
     probe = "agents/ipsec/daemon.py"  # one fixed question at the start, about this machine alone
-    assert there == {"agents/command.py", lasting, beside, probe}
+    assert there == {"agents/command.py", lasting, probe}
 
 
 def test_a_loop_that_closes_right_after_a_cancel_leaves_nothing(tmp_path: Path) -> None:
