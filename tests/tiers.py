@@ -1,6 +1,8 @@
 """The three tiers of the suite: `make test`, `make test-all`, `make nightly`; `pytest --tier smoke` runs the first."""
 
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Any
 
 import pytest
 
@@ -38,3 +40,10 @@ def leave(config: pytest.Config, items: list[pytest.Item], left: set[pytest.Item
     """Take tests out of a run; pytest counts them as deselected."""
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
+
+
+def smoke_first(number: int, values: Iterable[Any]) -> list[Any]:
+    """Return a test's parameters: the first tier runs it with the first `number` of them, later ones with all."""
+    found = list(values)
+    late = (one if isinstance(one, tuple) else (one,) for one in found[number:])
+    return found[:number] + [pytest.param(*one, marks=pytest.mark.slow) for one in late]

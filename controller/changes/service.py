@@ -2,7 +2,6 @@
 force."""
 
 import asyncio
-import gc
 import hashlib
 import logging
 from functools import partial
@@ -52,8 +51,6 @@ class ChangesService(Service):
     async def start(self) -> None:
         """Read the intent. Raises Unavailable."""
         await self.flow.start(hashlib.sha256(f"{FORM} {self._fabric!r}".encode()).hexdigest())
-        gc.collect()
-        gc.freeze()  # the intent stays: searching it for garbage again and again takes seconds
         await self.drift.boot()
 
     async def run(self) -> None:

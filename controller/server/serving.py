@@ -72,6 +72,7 @@ def server(app: ASGIApp, connections: Connections, listener: Listener | None = N
 
 async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
     """Serve until SIGTERM or SIGINT on the sockets from `sockets.opened`, and close them in the end. Raises Ended."""
+    gc.disable()  # until the region is there: searching a growing intent for garbage again and again takes seconds
     app = create_app(settings)
     async with AsyncExitStack() as stack:
         for sock in sockets:
@@ -95,6 +96,7 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
         gc.collect()
         gc.freeze()  # keep the present objects out of collections: a full one over them would delay a change by 100 ms
         gc.set_threshold(*COLLECT)
+        gc.enable()
         print(f"weft-controller: listening on {listening.names(sockets)}", flush=True)
 
         async def follow() -> None:

@@ -39,7 +39,6 @@ async def _churn(space: Namespace, going: asyncio.Event) -> None:
             await asyncio.to_thread(space.run, "bridge -batch -", stdin=_batch(verb))
 
 
-@pytest.mark.smoke
 async def test_a_flood_entry_is_there_whatever_macs_come_and_go(pe: Namespace) -> None:
     there, over = frozenset({Flood(FAR, 10000)}), asyncio.Event()
     churning = asyncio.create_task(_churn(pe, over))

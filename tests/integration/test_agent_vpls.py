@@ -173,7 +173,6 @@ async def test_order_of_leaving_is_routes_then_pseudowire(cloudlets: Cloudlets) 
     assert where["tunnel up"] < where["route there"]
 
 
-@pytest.mark.smoke
 async def test_bgp_alone_takes_a_pseudowire_away(cloudlets: Cloudlets) -> None:
     """The desired state still lists the remote, but its PE's BGP speaker has died and not come back within its restart
     time."""

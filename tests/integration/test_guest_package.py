@@ -62,8 +62,7 @@ def nic(place: Place, name: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize("place", ["namespace", "booted"], indirect=True)
+@pytest.mark.parametrize("place", ["namespace", pytest.param("booted", marks=pytest.mark.smoke)], indirect=True)
 def test_connection_outlives_both_addresses(place: Place, tmp_path: Path) -> None:
     leased = place.run("up", "a", "20")
     assert leased == {"nic": "a", "address": "10.91.1.3", "prefix": 24, "gateway": "10.91.1.1"}

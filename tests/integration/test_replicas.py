@@ -107,6 +107,7 @@ async def test_changes_at_both(region: ReplicaRegion) -> None:
     assert sorted(answer.status_code for answer in both) == [201, 409]
 
 
+@pytest.mark.slow
 async def test_a_trial_is_everybodys(region: ReplicaRegion) -> None:
     leader, other = await region.leader()
     await leader.agent("c1", 1)
@@ -289,6 +290,7 @@ async def test_a_repetition_elsewhere_gets_the_first_answer(region: ReplicaRegio
     assert [vcp["members"] for vcp in rules["vcps"]] == [["c1-lan", "c2-lan"]]
 
 
+@pytest.mark.slow
 async def test_the_database_goes_and_comes_back(region: ReplicaRegion) -> None:
     operators = Operators(region)
     tasks = [asyncio.create_task(operators.work(f"o{n}-", region.replicas[n % 2])) for n in range(4)]
@@ -316,6 +318,7 @@ async def test_the_database_goes_and_comes_back(region: ReplicaRegion) -> None:
         await nothing_lost(region, operators, replica)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cut", "freeze"])
 async def test_a_leader_without_its_database_leads_no_longer(region: ReplicaRegion, how: str) -> None:
     leader, other = await region.leader()

@@ -17,7 +17,12 @@ case "$(basename "$0") $*" in {fails}) exit 1 ;; esac
 sleep {seconds}
 echo "$(basename "$0") $*" >>{folder}/ended
 """
-UNIT, LAB, RACE, LINT = "python *tests/unit*", "python *tests/integration*", "go *test -race*./...", "lint *"
+UNIT, LAB, GO, LINT = (
+    "python *tests/unit*",
+    "python *tests/integration*",
+    "go *test -short ./...|go *test -race ./...",
+    "lint *",
+)
 
 
 @pytest.fixture
@@ -50,10 +55,11 @@ def test_all_parts_run(suite: Path, tier: str) -> None:
     called = (suite / "called").read_text()
     for word in ("tests/unit", "tests/conformance tests/integration", "-C routeserver", "-C agents/transfer", "lint"):
         assert word in called, called
-    assert ("test -race -short" in called) is (tier == "smoke")
+    assert ("test -short ./..." in called) is (tier == "smoke")
+    assert ("test -race ./..." in called) is (tier == "all")
 
 
-@pytest.mark.parametrize("fails", [UNIT, LAB, RACE, LINT])
+@pytest.mark.parametrize("fails", [UNIT, LAB, GO, LINT])
 def test_a_part_that_fails_is_named_and_the_whole_suite_goes_on(suite: Path, fails: str) -> None:
     done = run(suite, "all", fails)
     assert done.returncode == 1 and done.stdout.count("\n== failed: ") == 2, "where it failed, and in the end"
@@ -62,11 +68,11 @@ def test_a_part_that_fails_is_named_and_the_whole_suite_goes_on(suite: Path, fai
     assert all(word in called for word in ("tests/unit", "tests/integration", "lint"))
 
 
-@pytest.mark.parametrize("fails", [UNIT, LAB, RACE, LINT])
+@pytest.mark.parametrize("fails", [UNIT, LAB, GO, LINT])
 def test_the_smoke_ends_at_the_first_part_that_fails(suite: Path, fails: str) -> None:
     done = run(suite, "smoke", fails)
     assert done.returncode == 1 and "== done" not in done.stdout
-    assert ("tests/unit" in (suite / "called").read_text()) is (fails in (UNIT, RACE)), (
+    assert ("tests/unit" in (suite / "called").read_text()) is (fails in (UNIT, GO)), (
         "no part after the one that failed"
     )
 

@@ -67,7 +67,15 @@ def test_every_subsystem_has_a_smoke_test() -> None:
 
 WITHOUT = {
     *("agent_ipsec_moves", "agent_ipsec_pool", "agent_ipsec_rotation", "region_ipsec_moves", "region_rotation"),
-    *("agent_moved_vm", "agent_multipath_modes", "agent_pool6", "agent_sources_leases", "guest_switch", "guest_work"),
+    *(
+        "agent_moved_vm",
+        "agent_multipath_modes",
+        "agent_floods",
+        "agent_pool6",
+        "agent_sources_leases",
+        "guest_switch",
+        "guest_work",
+    ),
     "upgrade_between_releases",
     *("region_keys", "region_move_evpn", "region_neighbours", "region_sightings", "region_twenty", "qemu_postcopy"),
     *("charon_unit", "gobgpd_api", "lab_charon", "lab_device", "lab_mptcp", "lab_process", "lab_wiretap"),

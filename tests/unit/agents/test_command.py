@@ -13,6 +13,7 @@ import pytest
 import agents
 from agents import command
 from lab.patience import eventually
+from tests.tiers import smoke_first
 
 ROOT = Path(agents.__file__).parents[1]
 
@@ -90,7 +91,7 @@ def test_a_loop_that_closes_right_after_a_cancel_leaves_nothing(tmp_path: Path) 
     assert not asyncio.run(_lives(int(pid.read_text())))
 
 
-@pytest.mark.parametrize("steps", range(12))
+@pytest.mark.parametrize("steps", smoke_first(4, range(12)))
 def test_a_cancel_while_the_program_starts_leaves_nothing(steps: int) -> None:
     async def cancelled() -> None:
         task = asyncio.create_task(command.run("sleep", "60"))

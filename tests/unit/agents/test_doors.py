@@ -32,6 +32,7 @@ from agents.ipsec.connections import PREFIX
 from agents.ipsec.drops import drops
 from agents.nft import Nft, NftError, nft
 from controller.wire.machines import Machine
+from tests.tiers import smoke_first
 from tests.unit.agents.garbled import DEEP, garbled, garbled_texts
 
 
@@ -209,7 +210,7 @@ READS: dict[str, Callable[[Session], Awaitable[object]]] = {
 }
 
 
-@pytest.mark.parametrize("command", ANSWERS)
+@pytest.mark.parametrize("command", smoke_first(4, ANSWERS))
 async def test_what_qemu_answers(command: str, tmp_path: Path) -> None:
     vm = Vm(tmp_path / "vm1")
     for found in garbled(ANSWERS[command]):

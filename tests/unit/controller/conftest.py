@@ -1,7 +1,6 @@
 """A controller in this process, served over loopback TCP, with fake route servers."""
 
 import asyncio
-import gc
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
@@ -123,23 +122,18 @@ def problem(answer: httpx.Response, status: int, field: str | None = None, reaso
 Start = Callable[..., AbstractAsyncContextManager[Controller]]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def thawed() -> Iterator[None]:
-    """Undo gc.freeze after each module. A region that starts freezes all present objects, so that garbage collection
-    ignores them; after hundreds of regions, gigabytes of unused objects would remain."""
-    yield
-    gc.unfreeze()
-
-
 DATABASES = ("sqlite", "postgresql")
 
 ON_POSTGRESQL = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "pair"}
 ON_POSTGRESQL |= {"permits", "refusals", "reservations", "tenants", "tokens", "trials"}
 """Test files about more than stored data: they run on PostgreSQL, and on SQLite only in the nightly tier or with -k.
-All others run on both databases, except in the first tier, where those outside of STORED run on SQLite only."""
+All others run on both databases; in the first tier those outside of STORED and SHARED run on SQLite only."""
 
-STORED = {"audit", "backup", "changes", "events", "leases", "libpq", "main", "migrations", "pooler"}
+STORED = {"backup", "events", "libpq", "main", "migrations", "pooler"}
 """Test files about the data in a database and its failures: they run on both databases in each tier."""
+
+SHARED = {"audit", "changes", "leases"}
+"""Test files about transactions that meet: in the first tier they run on PostgreSQL only, later on both databases."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -157,7 +151,9 @@ def _other(of: Tier, item: pytest.Item) -> str | None:
         return None
     if name in ON_POSTGRESQL:
         return "sqlite"
-    return "postgresql" if of is Tier.SMOKE else None
+    if of is not Tier.SMOKE:
+        return None
+    return "sqlite" if name in SHARED else "postgresql"
 
 
 def _database(item: pytest.Item) -> str | None:

@@ -31,4 +31,4 @@ async def test_a_controller_does_not_go_on_without_a_part_of_itself(
             await serve(settings, sockets.opened(settings))
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        gc.enable()

@@ -17,6 +17,7 @@ from controller.db.copy import copy_database
 from controller.db.engine import Database
 from lab.patience import eventually
 from tests.postgres import Cluster
+from tests.tiers import smoke_first
 from tests.unit.controller.conftest import Controller, Start, migrate
 from tests.unit.controller.rows import add, read
 from tests.unit.controller.test_main import run
@@ -61,18 +62,21 @@ async def by_backup(url: str, place: str) -> None:
 
 
 WAYS = [
-    ("sqlite", "sqlite", "copy"),
     ("sqlite", "postgresql", "copy"),
+    ("postgresql", "postgresql", "pg_dump"),
+    ("sqlite", "sqlite", "copy"),
     ("postgresql", "sqlite", "copy"),
     ("postgresql", "postgresql", "copy"),
-    ("postgresql", "postgresql", "pg_dump"),
     ("sqlite", "sqlite", "vacuum"),
     ("sqlite", "sqlite", "backup"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("database_url", "place", "way"), WAYS, indirect=["database_url", "place"], ids=["-".join(way) for way in WAYS]
+    ("database_url", "place", "way"),
+    smoke_first(2, WAYS),
+    indirect=["database_url", "place"],
+    ids=["-".join(way) for way in WAYS],
 )
 async def test_what_was_answered_before_a_backup_is_in_it(
     start: Start, database_url: str, place: str, way: str, cluster: Cluster, tmp_path: Path
@@ -163,6 +167,7 @@ def _plain(value: Any) -> Any:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_copied_is_said_in_a_sentence(tmp_path: Path) -> None:
     url, other = f"sqlite:///{tmp_path}/weft.db", f"sqlite:///{tmp_path}/other.db"
 

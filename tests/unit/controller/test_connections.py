@@ -16,6 +16,7 @@ from controller.core.clock import now
 from controller.server.connections import _Connection
 from controller.trust import ceremony
 from lab.patience import eventually
+from tests.tiers import smoke_first
 from tests.unit.controller.listening import BEARER, Listen, Listening
 
 TIMES = 4
@@ -84,7 +85,7 @@ async def test_an_open_one_costs_little(listen: Listen, tmp_path: Path, without_
         await speaking
 
 
-@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("how", smoke_first(4, ENDS))
 async def test_however_it_ends_it_is_freed(listen: Listen, tmp_path: Path, how: str, without_collector: None) -> None:
     secure, text, status = ENDS[how]
     async with serving(listen, tmp_path) as controller:

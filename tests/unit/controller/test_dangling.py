@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.db.dangling import NotMended, mend
+from tests.tiers import smoke_first
 from tests.unit.controller.conftest import Controller, Start
 from tests.unit.controller.test_main import run
 
@@ -52,7 +53,9 @@ def test_what_is_whole_needs_no_mending(file: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "weft-controller: no row refers to a row that does not exist\n")
 
 
-@pytest.mark.parametrize(("table", "child"), [("endpoints", "members"), ("devices", "leases"), ("vcps", "members")])
+@pytest.mark.parametrize(
+    ("table", "child"), smoke_first(1, [("devices", "leases"), ("endpoints", "members"), ("vcps", "members")])
+)
 def test_it_is_named_at_the_start_and_by_the_command(file: Path, table: str, child: str) -> None:
     by_hand(file, f"DELETE FROM {table}")
     started = run(WEFT_DATABASE_URL=f"sqlite:///{file}", WEFT_LISTEN="127.0.0.1:0")

@@ -12,6 +12,7 @@ import pytest
 from controller.api.middleware import rate_limit
 from controller.core.clock import now
 from controller.trust import ceremony
+from tests.tiers import smoke_first
 from tests.unit.controller.conftest import problem
 from tests.unit.controller.listening import AGENT, BEARER, JSON, OPERATOR, Listen
 
@@ -226,7 +227,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("bomb", BOMBS)
+@pytest.mark.parametrize("bomb", smoke_first(4, BOMBS))
 async def test_json_bombs(listen: Listen, bomb: str) -> None:
     value = BOMBS[bomb]
     whole = value if isinstance(value, bytes) else f'{{"name": "blue", "description": {value}}}'.encode()
@@ -249,7 +250,7 @@ YAML = {
 }
 
 
-@pytest.mark.parametrize("bomb", YAML)
+@pytest.mark.parametrize("bomb", smoke_first(3, YAML))
 async def test_yaml_bombs(listen: Listen, bomb: str) -> None:
     async with listen() as controller:
         for verb in ("check", "plan", "apply", "test"):
@@ -307,7 +308,7 @@ HEADS = {
 }
 
 
-@pytest.mark.parametrize("trick", HEADS)
+@pytest.mark.parametrize("trick", smoke_first(4, HEADS))
 async def test_heads_with_two_meanings_are_refused(listen: Listen, trick: str) -> None:
     """The data that follows on the connection is not read, since one of the two readings would take it for a
     request."""

@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from lab.patience import eventually
+from tests.tiers import smoke_first
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_route_server
 
@@ -96,21 +97,24 @@ def test_help_and_version() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
-    [
-        ("WEFT_LISTEN", "nowhere", "not HOST:PORT"),
-        ("WEFT_LISTEN", "127.0.0.1:99999", "not HOST:PORT"),
-        ("WEFT_LISTEN", "192.0.2.1:8080", "cannot listen on 192.0.2.1:8080"),
-        ("WEFT_ROUTE_SERVERS", "nonsense", "not valid JSON"),
-        ("WEFT_ROUTE_SERVERS", '[{"name": "rs1"}]', "Field required"),
-        ("WEFT_ASN", "0", "greater than or equal to 1"),
-        ("WEFT_ADMIN_TOKEN_FILE", "/nonexistent/token", "cannot read /nonexistent/token"),
-        ("WEFT_ROUTE_SERVER_TOKEN_FILE", "/nonexistent/token", "cannot read /nonexistent/token"),
-        ("WEFT_DATABASE_URL", "sqlite+aiosqlite:////nonexistent/weft.db", "unable to open database file"),
-        ("WEFT_DATABASE_URL", "nonsense", "Could not parse"),
-        ("WEFT_DATABASE_URL", "mysql://weft@localhost/weft", "the database is sqlite:///FILE or postgresql://"),
-        ("WEFT_DATABASE_URL", "postgresql://weft@/weft?host=/nonexistent", "No such file or directory"),
-        ("WEFT_SOCKET", "/nonexistent/socket", "cannot listen on /nonexistent/socket"),
-    ],
+    smoke_first(
+        3,
+        [
+            ("WEFT_LISTEN", "192.0.2.1:8080", "cannot listen on 192.0.2.1:8080"),
+            ("WEFT_DATABASE_URL", "sqlite+aiosqlite:////nonexistent/weft.db", "unable to open database file"),
+            ("WEFT_ROUTE_SERVERS", "nonsense", "not valid JSON"),
+            ("WEFT_LISTEN", "nowhere", "not HOST:PORT"),
+            ("WEFT_LISTEN", "127.0.0.1:99999", "not HOST:PORT"),
+            ("WEFT_ROUTE_SERVERS", '[{"name": "rs1"}]', "Field required"),
+            ("WEFT_ASN", "0", "greater than or equal to 1"),
+            ("WEFT_ADMIN_TOKEN_FILE", "/nonexistent/token", "cannot read /nonexistent/token"),
+            ("WEFT_ROUTE_SERVER_TOKEN_FILE", "/nonexistent/token", "cannot read /nonexistent/token"),
+            ("WEFT_DATABASE_URL", "nonsense", "Could not parse"),
+            ("WEFT_DATABASE_URL", "mysql://weft@localhost/weft", "the database is sqlite:///FILE or postgresql://"),
+            ("WEFT_DATABASE_URL", "postgresql://weft@/weft?host=/nonexistent", "No such file or directory"),
+            ("WEFT_SOCKET", "/nonexistent/socket", "cannot listen on /nonexistent/socket"),
+        ],
+    ),
 )
 def test_bad_settings_are_one_sentence(tmp_path: Path, name: str, value: str, reason: str) -> None:
     usual = {"WEFT_DATABASE_URL": f"sqlite+aiosqlite:///{tmp_path}/weft.db", "WEFT_LISTEN": "127.0.0.1:0"}

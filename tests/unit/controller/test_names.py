@@ -4,14 +4,13 @@ import re
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import insert
 
 from controller.core.clock import now
 from controller.db.certificates import CertificateRow
 from controller.db.decisions import DecisionRow
 from controller.db.names import remembered
-from controller.server.app import create_app
-from controller.settings import Settings
 from controller.wire.names import NAME_PATTERN
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.test_tokens import holder
@@ -29,59 +28,57 @@ async def town(controller: Controller) -> None:
     await controller.post("/vms", MACHINE | {"name": "web"})
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "sentence"),
-    [
-        ("GET", "/cloudlets/c11", "there is no cloudlet 'c11': did you mean 'c1'?"),
-        ("POST", "/cloudlets/c11/drain", "there is no cloudlet 'c11': did you mean 'c1'?"),
-        ("GET", "/endpoints/c1", "there is no endpoint 'c1': did you mean 'c1-lan'?"),
-        ("DELETE", "/endpoints/c1", "there is no endpoint 'c1': did you mean 'c1-lan'?"),
-        ("GET", "/addresses/c1/statics", "there is no endpoint 'c1': did you mean 'c1-lan'?"),
-        ("GET", "/vcps/bleu", "there is no VCP 'bleu': did you mean 'blue'?"),
-        ("DELETE", "/vcps/blue/members/c1", "there is no member of blue 'c1': did you mean 'c1-lan'?"),
-        ("GET", "/devices/anna", "there is no device 'anna': did you mean 'ana'?"),
-        ("DELETE", "/devices/an", "there is no device 'an': did you mean 'ana'?"),
-        ("GET", "/vms/webb", "there is no VM 'webb': did you mean 'web'?"),
-        ("POST", "/vms/we/start", "there is no VM 'we': did you mean 'web'?"),
-        ("GET", "/vms/nobody", "there is no VM 'nobody'"),
-        ("GET", "/moves/nobody", "there is no move 'nobody'"),
-    ],
-)
-async def test_a_path_to_nothing_says_what_is_near(
-    controller: Controller, method: str, path: str, sentence: str
-) -> None:
+NEAR_PATHS = [
+    ("GET", "/cloudlets/c11", "there is no cloudlet 'c11': did you mean 'c1'?"),
+    ("POST", "/cloudlets/c11/drain", "there is no cloudlet 'c11': did you mean 'c1'?"),
+    ("GET", "/endpoints/c1", "there is no endpoint 'c1': did you mean 'c1-lan'?"),
+    ("DELETE", "/endpoints/c1", "there is no endpoint 'c1': did you mean 'c1-lan'?"),
+    ("GET", "/addresses/c1/statics", "there is no endpoint 'c1': did you mean 'c1-lan'?"),
+    ("GET", "/vcps/bleu", "there is no VCP 'bleu': did you mean 'blue'?"),
+    ("DELETE", "/vcps/blue/members/c1", "there is no member of blue 'c1': did you mean 'c1-lan'?"),
+    ("GET", "/devices/anna", "there is no device 'anna': did you mean 'ana'?"),
+    ("DELETE", "/devices/an", "there is no device 'an': did you mean 'ana'?"),
+    ("GET", "/vms/webb", "there is no VM 'webb': did you mean 'web'?"),
+    ("POST", "/vms/we/start", "there is no VM 'we': did you mean 'web'?"),
+    ("GET", "/vms/nobody", "there is no VM 'nobody'"),
+    ("GET", "/moves/nobody", "there is no move 'nobody'"),
+]
+
+
+async def test_a_path_to_nothing_says_what_is_near(controller: Controller, subtests: pytest.Subtests) -> None:
     await town(controller)
-    answer = await controller.http.request(method, f"/api/v1{path}")
-    problem(answer, 404)
-    assert answer.json()["detail"] == sentence
+    for method, path, sentence in NEAR_PATHS:
+        with subtests.test(f"{method} {path}"):
+            answer = await controller.http.request(method, f"/api/v1{path}")
+            problem(answer, 404)
+            assert answer.json()["detail"] == sentence
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "field", "suggestion"),
-    [
-        ("/leases", {"endpoint": "c1", "device": "ana", "kind": "md"}, "endpoint", "c1-lan"),
-        ("/leases", {"endpoint": "c1-lan", "device": "anna", "kind": "md"}, "device", "ana"),
-        ("/reservations", {"endpoint": "c1-lan", "device": "anna"}, "device", "ana"),
-        ("/moves", {"vm": "webb", "endpoint": "c2-lan"}, "vm", "web"),
-        ("/moves", {"vm": "web", "endpoint": "c2"}, "endpoint", "c2-lan"),
-        ("/vms", MACHINE | {"name": "w2", "endpoint": "c2"}, "endpoint", "c2-lan"),
-        ("/vms", MACHINE | {"name": "w2", "device": "anna"}, "device", "ana"),
-        ("/endpoints", {"name": "x", "cloudlet": "c11", "prefix": "10.9.0.0/24"}, "cloudlet", "c1"),
-        ("/vcps/blue/members", {"endpoint": "c2"}, "endpoint", "c2-lan"),
-    ],
-)
-async def test_a_body_that_names_nothing_says_what_is_near(
-    controller: Controller, path: str, body: dict[str, object], field: str, suggestion: str
-) -> None:
+NEAR_BODIES: list[tuple[str, dict[str, object], str, str]] = [
+    ("/leases", {"endpoint": "c1", "device": "ana", "kind": "md"}, "endpoint", "c1-lan"),
+    ("/leases", {"endpoint": "c1-lan", "device": "anna", "kind": "md"}, "device", "ana"),
+    ("/reservations", {"endpoint": "c1-lan", "device": "anna"}, "device", "ana"),
+    ("/moves", {"vm": "webb", "endpoint": "c2-lan"}, "vm", "web"),
+    ("/moves", {"vm": "web", "endpoint": "c2"}, "endpoint", "c2-lan"),
+    ("/vms", MACHINE | {"name": "w2", "endpoint": "c2"}, "endpoint", "c2-lan"),
+    ("/vms", MACHINE | {"name": "w2", "device": "anna"}, "device", "ana"),
+    ("/endpoints", {"name": "x", "cloudlet": "c11", "prefix": "10.9.0.0/24"}, "cloudlet", "c1"),
+    ("/vcps/blue/members", {"endpoint": "c2"}, "endpoint", "c2-lan"),
+]
+
+
+async def test_a_body_that_names_nothing_says_what_is_near(controller: Controller, subtests: pytest.Subtests) -> None:
     await town(controller)
-    answer = await controller.refused(422, path, body, field, f": did you mean '{suggestion}'?")
-    assert answer.json()["errors"][0]["suggestion"] == suggestion
+    for path, body, field, suggestion in NEAR_BODIES:
+        with subtests.test(f"{path} {field} {body}"):
+            answer = await controller.refused(422, path, body, field, f": did you mean '{suggestion}'?")
+            assert answer.json()["errors"][0]["suggestion"] == suggestion
 
 
-def filtered() -> list[tuple[str, str, dict[str, str]]]:
+def filtered(app: FastAPI) -> list[tuple[str, str, dict[str, str]]]:
     """Return every list of the API with each of its parameters that are names, and the other required parameters."""
     found = []
-    for path, operations in create_app(Settings()).openapi()["paths"].items():
+    for path, operations in app.openapi()["paths"].items():
         query = [p for p in operations.get("get", {}).get("parameters", []) if p["in"] == "query"]
         for parameter in query:
             if _is_name(parameter["schema"]) and "{" not in path:
@@ -98,29 +95,21 @@ def _is_name(schema: dict[str, Any]) -> bool:
     return any(one.get("pattern") == NAME_PATTERN for one in (schema, *schema.get("anyOf", ())))
 
 
-FILTERED = filtered()
-
-
-@pytest.mark.parametrize(
-    ("path", "parameter", "others"), FILTERED, ids=[f"{path} {name}" for path, name, _ in FILTERED]
-)
-async def test_a_list_by_the_name_of_nobody_is_refused(
-    controller: Controller, path: str, parameter: str, others: dict[str, str]
-) -> None:
+async def test_a_list_by_the_name_of_nobody_is_refused(controller: Controller, subtests: pytest.Subtests) -> None:
     await town(controller)
-    answer = await controller.http.get(path, params=others | {parameter: "nobody"})
-    assert answer.status_code in (404, 422), answer.text
-    problem(answer, answer.status_code)
-    assert re.search(r"there is no [\w ]+ 'nobody'", answer.text), answer.text
-    if parameter in GOOD and answer.status_code == 422:
-        near = await controller.http.get(path, params=others | {parameter: GOOD[parameter] + "x"})
-        assert f"did you mean '{GOOD[parameter]}'?" in near.text
-
-
-def test_filters_are_found() -> None:
+    lists = filtered(controller.app)
     assert {"cloudlet", "endpoint", "device", "vm", "peer", "route_server", "vcp", "image", "move"} <= {
-        name for _, name, _ in FILTERED
+        name for _, name, _ in lists
     }
+    for path, parameter, others in lists:
+        with subtests.test(f"{path} {parameter}"):
+            answer = await controller.http.get(path, params=others | {parameter: "nobody"})
+            assert answer.status_code in (404, 422), answer.text
+            problem(answer, answer.status_code)
+            assert re.search(r"there is no [\w ]+ 'nobody'", answer.text), answer.text
+            if parameter in GOOD and answer.status_code == 422:
+                near = await controller.http.get(path, params=others | {parameter: GOOD[parameter] + "x"})
+                assert f"did you mean '{GOOD[parameter]}'?" in near.text
 
 
 @pytest.mark.parametrize("path", ["/moves?vm=web", "/moves?cloudlet=c1", "/predictions?vm=web&endpoint=c2-lan"])

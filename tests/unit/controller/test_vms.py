@@ -110,29 +110,28 @@ async def test_what_the_other_vnic_leases_is_not_what_a_vm_is_known_by(controlle
     assert (shown["address"], shown["serving"]) == (new, "a") != ("10.9.0.3", "b")
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "field", "reason"),
-    [
-        ({}, 409, "name", "there is a VM 'web' already"),
-        ({"name": "other"}, 409, "device", "m1 has a VM already, web"),
-        ({"name": "other", "device": "m2", "macs": [ONE, mac("web", "b")]}, 409, "macs", "is the VM web's"),
-        ({"name": "other", "device": "m2", "macs": [ONE, "02:00:5e:00:01:00"]}, 409, "macs", "is m1's"),
-        ({"name": "other", "device": "m2", "macs": [ONE, ONE]}, 422, "macs", f"both vNICs have {ONE}"),
-        ({"name": "other", "device": "m2", "macs": [ONE, "01:00:5e:00:00:01"]}, 422, "macs.1", "a group's address"),
-        ({"name": "other", "device": "m9"}, 422, "device", "no registered device 'm9'"),
-        ({"name": "other", "device": "m2", "endpoint": "c9-lan"}, 422, "endpoint", "no endpoint 'c9-lan'"),
-        ({"name": "other", "device": "m2", "memory": 1}, 422, "memory", "16M"),
-        ({"name": "other", "device": "m3"}, 409, "device", "m3's VM is known as 02:00:5e:00:00:02"),
-        ({"name": "other", "device": "m4"}, 409, "client_id", "is m3's"),
-    ],
-)
-async def test_what_clashes_is_named(
-    controller: Controller, change: dict[str, Any], status: int, field: str, reason: str
-) -> None:
+CLASHES: list[tuple[dict[str, Any], int, str, str]] = [
+    ({}, 409, "name", "there is a VM 'web' already"),
+    ({"name": "other"}, 409, "device", "m1 has a VM already, web"),
+    ({"name": "other", "device": "m2", "macs": [ONE, mac("web", "b")]}, 409, "macs", "is the VM web's"),
+    ({"name": "other", "device": "m2", "macs": [ONE, "02:00:5e:00:01:00"]}, 409, "macs", "is m1's"),
+    ({"name": "other", "device": "m2", "macs": [ONE, ONE]}, 422, "macs", f"both vNICs have {ONE}"),
+    ({"name": "other", "device": "m2", "macs": [ONE, "01:00:5e:00:00:01"]}, 422, "macs.1", "a group's address"),
+    ({"name": "other", "device": "m9"}, 422, "device", "no registered device 'm9'"),
+    ({"name": "other", "device": "m2", "endpoint": "c9-lan"}, 422, "endpoint", "no endpoint 'c9-lan'"),
+    ({"name": "other", "device": "m2", "memory": 1}, 422, "memory", "16M"),
+    ({"name": "other", "device": "m3"}, 409, "device", "m3's VM is known as 02:00:5e:00:00:02"),
+    ({"name": "other", "device": "m4"}, 409, "client_id", "is m3's"),
+]
+
+
+async def test_what_clashes_is_named(controller: Controller, subtests: pytest.Subtests) -> None:
     await region(controller, "m1", "m2", "m4")
     await controller.post("/devices", {"name": "m3", "client_id": "00" + b"other".hex(), "vm": {"mac": TWO}})
     await controller.post("/vms", WEB)
-    await controller.refused(status, "/vms", WEB | change, field, reason)
+    for change, status, field, reason in CLASHES:
+        with subtests.test(reason):
+            await controller.refused(status, "/vms", WEB | change, field, reason)
 
 
 async def test_who_came_and_asked_makes_room(controller: Controller) -> None:
