@@ -20,6 +20,7 @@ from controller.leases.leases import Leases
 from controller.migration.announce_permits import pairs_with
 from controller.migration.borrowed_pools import needed
 from controller.migration.transitions import take
+from controller.runtime.move_metrics import MoveMetrics
 
 KEPT = timedelta(hours=1)
 """How long the pair at the destination and that of the old address are kept; after this time their leases hold them."""
@@ -32,8 +33,8 @@ class Stale(Exception):  # noqa: N818 - an answer
 class ControllerSteps:
     """The controller's steps of all moves."""
 
-    def __init__(self, database: Database, changes: Changes, leases: Leases) -> None:
-        self._database, self._changes, self._leases = database, changes, leases
+    def __init__(self, database: Database, changes: Changes, leases: Leases, metrics: MoveMetrics) -> None:
+        self._database, self._changes, self._leases, self._metrics = database, changes, leases, metrics
         self._ways: dict[Step, Callable[[Saga, Task], Awaitable[None]]] = {
             Step.AUTHORISE: self._authorise,
             Step.CONNECT: self._connect,
@@ -63,7 +64,7 @@ class ControllerSteps:
         task = row.kept.task("controller") if row else None
         if row is None or task is None or task.number != did.number:
             raise Stale
-        await take(session, row, did, at or now())
+        await take(session, row, did, at or now(), self._metrics)
 
     async def _authorise(self, saga: Saga, task: Task) -> None:
         authorise(self._changes.intent, saga.plan)

@@ -42,7 +42,8 @@ class MoveScheduler:
 
     def __init__(self, database: Database, changes: Changes, leases: Leases, moves: Moves) -> None:
         self._database, self._changes, self._moves = database, changes, moves
-        self._steps, self._permits = ControllerSteps(database, changes, leases), AnnouncePermits(database, changes)
+        self._steps = ControllerSteps(database, changes, leases, moves.metrics)
+        self._permits = AnnouncePermits(database, changes)
 
     async def run(self) -> None:
         """Run the scheduler until cancelled. Only the leader does this."""

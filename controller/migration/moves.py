@@ -36,6 +36,7 @@ from controller.migration.follow_device import note
 from controller.migration.move_planning import planned
 from controller.migration.transitions import take
 from controller.replication.replicas import Replicas
+from controller.runtime.move_metrics import MoveMetrics
 from controller.runtime.wakeup import Wakeup
 from controller.wire.machines import Nic
 from controller.wire.moves import POWER, MoveReport, Order, Orders, Progress
@@ -52,10 +53,16 @@ class Moves:
     """Any replica may call `start`, `cancel`, `finish`, `report` and `orders`."""
 
     def __init__(
-        self, database: Database, changes: Changes, agents: Agents, replicas: Replicas, wakeup: Wakeup
+        self,
+        database: Database,
+        changes: Changes,
+        agents: Agents,
+        replicas: Replicas,
+        wakeup: Wakeup,
+        metrics: MoveMetrics,
     ) -> None:
         self._database, self._changes, self._agents = database, changes, agents
-        self._replicas, self._wakeup = replicas, wakeup
+        self._replicas, self._wakeup, self.metrics = replicas, wakeup, metrics
         self.work = asyncio.Event()
         """Set when the leader should look at the moves."""
         replicas.hear[KIND] = lambda who, words: self._turned(words)
@@ -197,7 +204,7 @@ class Moves:
         self._after(row)
 
     async def _take(self, session: AsyncSession, row: MoveRow, event: Event) -> None:
-        if await take(session, row, event, now()):
+        if await take(session, row, event, now(), self.metrics):
             await self._say(session, row)
 
     async def _say(self, session: AsyncSession, row: MoveRow) -> None:

@@ -29,7 +29,7 @@ class MigrationService(Service):
     ) -> None:
         database, wakeup, intent = runtime.database, runtime.wakeup, changes.intent
         self._leadership = replicas.leadership
-        self.moves = Moves(database, changes.flow, registry, replicas, wakeup)
+        self.moves = Moves(database, changes.flow, registry, replicas, wakeup, runtime.metrics.moves)
         self.vms = Vms(database, intent, self.moves, wakeup)
         self.scheduler = MoveScheduler(database, changes.flow, leases.leases, self.moves)
         self.evacuations = Evacuations(database, intent, self.moves)

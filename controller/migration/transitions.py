@@ -7,12 +7,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.core.announce_permits import differs
 from controller.core.saga import Event, Note, Phase, Saga, advance
 from controller.db import announce_permits, events, leases, moves, pairs, vms
+from controller.db.after_commit import after_commit
 from controller.db.moves import MoveRow
 from controller.migration.predictions import learn
+from controller.runtime.move_metrics import MoveMetrics
 
 
-async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime) -> bool:
-    """Take an event in; the row is locked. Returns whether the orders of the move have changed."""
+async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime, metrics: MoveMetrics) -> bool:
+    """Take an event in; the row is locked. Returns whether the orders of the move have changed. A move that ends by it
+    is counted in `metrics` when that is committed."""
     before = row.kept
     after, notes = advance(before, event, at.timestamp())
     if after == before and not notes:
@@ -29,6 +32,8 @@ async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime) 
         if after.phase is Phase.DONE:
             await _learn(session, after, at)
         await _tell_end(session, row, after)
+        figures = {str(step): found for step, found in after.figures.items()}
+        after_commit(session, lambda: metrics.ended(after.phase, at.timestamp() - after.began, figures))
     return after.tasks != before.tasks or after.phase is not before.phase
 
 

@@ -3,6 +3,8 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from controller.runtime.move_metrics import MoveMetrics
+
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 
 
@@ -65,6 +67,7 @@ class Metrics:
         self.devices_settled = Counter(
             "weft_devices_settled", "Devices that were taken to be elsewhere", registry=self.registry
         )
+        self.moves = MoveMetrics(self.registry)
         self.policy_drift = Gauge(
             "weft_policy_drift", "Steps from what is to what the policy in force wants", registry=self.registry
         )

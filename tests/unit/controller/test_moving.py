@@ -100,6 +100,9 @@ async def test_a_move_from_end_to_end(controller: Controller) -> None:
         assert [(b["cloudlet"], b["neighbour"], b["last_bytes"]) for b in bandwidth] == [("c1", "c2", 625_000)]
         types = {event["type"] for event in (await controller.get("/events", limit=1000))["items"]}
         assert {"move-waiting", "move-switchover", "move-activate", "move-done"} <= types
+        counted = (await controller.http.get("/metrics")).text
+        assert 'weft_moves_ended_total{state="done"} 1.0' in counted
+        assert 'weft_move_wire_bytes_total{medium="memory"} 625000.0' in counted
 
 
 async def test_back_again_with_the_other_vnic(controller: Controller) -> None:
