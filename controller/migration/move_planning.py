@@ -60,6 +60,7 @@ async def planned(
             compression=rules.compression,
             post_copy=rules.post_copy,
             keep=Keep(seconds=rules.keep_seconds, bytes=rules.keep_bytes) if rules.keep_seconds else None,
+            mirror=rules.mirror_bytes,
         ),
     )
     authorise(intent, plan)

@@ -79,13 +79,15 @@ class Keep(Message):
 
 class Tuning(Message):
     """The policy's limits on a transfer. `downtime_ms` is the pause that the driver aims at. `keep` is None if no copy
-    is kept; an agent of an older release does not know it."""
+    is kept. `mirror` is how many bytes of the memory, and of the disk, each end of a thin line mirrors; None: all. An
+    agent of an older release knows neither."""
 
     downtime_ms: Annotated[int, Field(ge=1, le=60_000)] = 300
     compression: bool = True
     auto_converge: bool = True
     post_copy: bool = False
     keep: Annotated[Keep | None, Field(exclude_if=lambda keep: keep is None)] = None
+    mirror: Annotated[Count | None, Field(exclude_if=lambda mirror: mirror is None)] = None
     bandwidth: Count | None = None
     """Maximum bits per second; None: no limit other than the link's."""
 

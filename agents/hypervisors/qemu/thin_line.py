@@ -58,6 +58,7 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
         place=place,
         mirror=folder / mirror(SOCKET),
         keep=keep is not None,
+        mirrored=move.tuning.mirror,
         multipath=multipath,
         identity=site.identity if certified else None,
         peer=move.peer,

@@ -60,14 +60,15 @@ _STATUS = TypeAdapter(Status)
 @dataclass(frozen=True)
 class Session:
     """One move's session. `identity` is the directory of this cloudlet's certificate, and `peer` the other cloudlet;
-    without them the session is in the clear. `mirror` is the file for the machine's memory or disk, which `keep` lets
-    stay after the move. `references` are files that both ends may have, by SHA-256. `disk` is the size of the disk in
-    bytes; None for memory."""
+    without them the session is in the clear. `mirror` is the file for the machine's memory or disk, of which it has
+    `mirrored` bytes at most; `keep` lets it stay after the move. `references` are files that both ends may have, by
+    SHA-256. `disk` is the size of the disk in bytes; None for memory."""
 
     move: str
     place: HostPort
     mirror: Path
     keep: bool = False
+    mirrored: int | None = None
     multipath: bool = False
     identity: Path | None = None
     peer: str | None = None
@@ -83,6 +84,8 @@ class Session:
             words += ["--identity", str(self.identity), "--peer", self.peer]
         else:
             words += ["--clear"]
+        if self.mirrored is not None:
+            words += ["--mirror-bytes", str(self.mirrored)]
         for digest, path in self.references:
             words += ["--reference", f"{digest}:{path}"]
         if self.disk is not None:

@@ -136,8 +136,9 @@ class Migration:
     `moves_per_cloudlet` limit simultaneous moves; `downtime_ms` is the target for their pause, `compression` and
     `post_copy` are methods that the hypervisor may use, and `linger_seconds` is the longest time that an old address
     stays while connections use it. Both ends keep a copy of a VM's memory for `keep_seconds` after a move, if their
-    driver can: the copies of a cloudlet have at most `keep_bytes`. A device is taken to be elsewhere once it has been
-    there for `settle_seconds`. `cpu` is the CPU of VMs without a choice of their own (`controller.core.cpu_choice`)."""
+    driver can: the copies of a cloudlet have at most `keep_bytes`. Over a thin line each end mirrors at most
+    `mirror_bytes` of a VM's memory, and as much of its disk. A device is taken to be elsewhere once it has been there
+    for `settle_seconds`. `cpu` is the CPU of VMs without a choice of their own (`controller.core.cpu_choice`)."""
 
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
@@ -150,6 +151,7 @@ class Migration:
     linger_seconds: float = 300.0
     keep_seconds: int = 0
     keep_bytes: int = 16 << 30
+    mirror_bytes: int = 1 << 40
     settle_seconds: float = 2.0
     cpu: str = "host"
 

@@ -12,6 +12,7 @@ from controller.core.clock import now
 from controller.core.sightings import DevicePlace
 from controller.db import moves as table
 from controller.db import sightings
+from controller.wire.moves import Keep, Order, Tuning
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_mover import Condition, Mover, running, settled
 from tests.unit.controller.fake_routeserver import FakeRouteServer
@@ -103,6 +104,30 @@ async def test_a_move_from_end_to_end(controller: Controller) -> None:
         counted = (await controller.http.get("/metrics")).text
         assert 'weft_moves_ended_total{state="done"} 1.0' in counted
         assert 'weft_move_wire_bytes_total{medium="memory"} 625000.0' in counted
+
+
+POLICY = """
+apiVersion: weft/v1
+vcps: {blue: {members: [c1-lan, c2-lan]}}
+migration: {downtime_ms: 200, post_copy: true, keep_seconds: 60, keep_bytes: 1073741824, mirror_bytes: 268435456}
+"""
+
+
+async def test_agents_get_the_policys_limits(controller: Controller) -> None:
+    async with town(controller) as town_:
+        headers = {"content-type": "application/yaml"}
+        applied = await controller.http.post("/api/v1/policy/apply", content=POLICY, headers=headers)
+        assert applied.status_code == 200, applied.text
+        orders: list[Order] = []
+        for mover in town_.movers.values():
+            mover.broken = lambda order: orders.append(order)
+        assert (await town_.over(await town_.start()))["state"] == "done"
+    keep = Keep(seconds=60, bytes=1 << 30)
+    expected = Tuning(downtime_ms=200, post_copy=True, keep=keep, mirror=256 << 20)
+    assert {order.act: order.tuning for order in orders if order.act in ("prepare", "memory")} == {
+        "prepare": expected,
+        "memory": expected,
+    }
 
 
 async def test_back_again_with_the_other_vnic(controller: Controller) -> None:

@@ -16,6 +16,7 @@ _AS_THEY_ARE = (
     "post_copy",
     "keep_seconds",
     "keep_bytes",
+    "mirror_bytes",
     "cpu",
 )
 

@@ -122,6 +122,12 @@ def test_a_mirror_stays_only_if_the_policy_says_so(tmp_path: Path) -> None:
     assert (tmp_path / "state" / "vm1") not in kept.mirror.parents
 
 
+def test_the_policy_limits_both_mirrors(tmp_path: Path) -> None:
+    assert "--mirror-bytes" not in outgoing(tmp_path).options()
+    words = outgoing(tmp_path, tuning=Tuning(mirror=1 << 20)).options()
+    assert words[words.index("--mirror-bytes") + 1] == str(1 << 20)
+
+
 def test_what_was_saved_by_what_is_told() -> None:
     pages = {"zero": 1, "same": 2, "copy": 3, "delta": 4, "literal": 5, "bytes": 6, "block": 7}
     found = Figures().model_copy(update=thin_line.figures(status(wire=8, pages=pages, wrong=9, kept=True)))
