@@ -16,13 +16,13 @@ MARK = "weft-lab"
 RUN = Path("/run/netns")
 
 
-def create(names: Sequence[str]) -> None:
-    """Make namespaces with `lo` up. None of them may exist."""
+def create(names: Sequence[str], mark: str = MARK) -> None:
+    """Make namespaces with `lo` up. None of them may exist. Those of another mark are not the lab's to remove."""
     if taken := [name for name in names if (RUN / name).exists()]:
         raise LabError(f"network namespaces exist already: {', '.join(taken)}", "weft-lab down removes a lab's")
     _ip_batch([f"netns add {name}" for name in names])
     for name in names:
-        _ip_batch([f"link set lo alias {MARK}", "link set lo up"], name)
+        _ip_batch([f"link set lo alias {mark}", "link set lo up"], name)
 
 
 def remove(names: Iterable[str]) -> None:

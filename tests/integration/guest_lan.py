@@ -24,7 +24,8 @@ from lab import netns, underlay
 
 LANS, DEVICE = f"{netns.PREFIX}guest-lans", f"{netns.PREFIX}guest-device"
 CLIENT = client_id("guest")
-LOCK = Path("/run/weft-guest-tests.lock")
+MARK = "weft-guest-tests"
+LOCK = Path(f"/run/{MARK}.lock")
 DEVICE_ADDRESS, DEVICE_ADDRESS6 = "10.91.9.2", "fd00:91:9::2"
 MPTCP = {"net.mptcp.enabled": "1"} | netns.known(underlay.MPTCP)
 
@@ -55,7 +56,7 @@ def alone() -> Iterator[None]:
 def up(seconds: int, six: bool = False) -> list[subprocess.Popen[bytes]]:
     """Create the LANs and the device, with IPv6 if `six`. The caller ends the returned DHCP servers, whose leases last
     `seconds`."""
-    netns.create([LANS, DEVICE])
+    netns.create([LANS, DEVICE], MARK)
     netns.cables([((LANS, "device"), (DEVICE, "eth0"))])
     lines = ["addr add 10.91.9.1/24 dev device", "link set device up"]
     for lan in (1, 2):

@@ -36,7 +36,7 @@ class Space:
         self._started = started
         (directory / "client").write_text(f"{client}\n")
         self._environment = {**os.environ, "WEFT_ETC": str(directory), "WEFT_RUN": str(directory / "run")}
-        netns.create([VM])
+        netns.create([VM], guest_lan.MARK)
         netns.cables([((guest_lan.LANS, f"vm{number}"), (VM, f"eth{number}")) for number in (0, 1)])
         ports = [f"link set vm{number} master lan{number + 1}" for number in (0, 1)]
         netns.configure(guest_lan.LANS, sysctl={}, ip=[*ports, "link set vm0 up"])

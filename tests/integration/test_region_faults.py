@@ -22,7 +22,7 @@ AT_EACH_STEP = {
     "kill-source-qemu@memory",
     "kill-source-agent@switchover",
     "kill-destination-agent@activate",
-    "guest-silent@leave",
+    "device-gone@leave",
 }
 """A fault at each kind of step of a move, for `make test`."""
 
