@@ -11,6 +11,7 @@ from lab import netns, work
 from lab.errors import LabError
 from lab.guests.build import build
 from lab.patience import until
+from tests.integration import guest_lan
 
 pytestmark = pytest.mark.lab
 
@@ -21,7 +22,7 @@ SPACE, HOST = f"{netns.PREFIX}guest-work", "127.0.0.1"
 def server() -> Iterator[None]:
     build()
     netns.remove([SPACE])
-    netns.create([SPACE])
+    netns.create([SPACE], guest_lan.MARK)
     started = netns.execute(SPACE, ["sh", "-c", f"{work.PROGRAM} serve >/dev/null 2>&1 & echo $!"], check=True)
     try:
         until(lambda: netns.execute(SPACE, [str(work.PROGRAM), "ask", HOST, "ping"]).returncode == 0)
@@ -74,7 +75,7 @@ def test_stream_that_stalls(server: None, tmp_path: Path) -> None:
 def test_stream_whose_guest_dies(tmp_path: Path) -> None:
     space = f"{SPACE}-dies"
     netns.remove([space])
-    netns.create([space])
+    netns.create([space], guest_lan.MARK)
     try:
         pid = int(netns.execute(space, ["sh", "-c", f"{work.PROGRAM} serve >/dev/null 2>&1 & echo $!"]).stdout)
         until(lambda: netns.execute(space, [str(work.PROGRAM), "ask", HOST, "ping"]).returncode == 0)
