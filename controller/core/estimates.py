@@ -35,8 +35,8 @@ class Profile:
 class Facts:
     """The recorded facts: the VM's image and size in bytes, whether it has a disk, the measurements of its driver; the
     link's round trip, and its bandwidth in bits per second there and, if need be, back; past moves of the image and
-    over the link; the policy's target for the pause; whether both ends are to have a copy of the VM's memory from an
-    earlier stay (`kept`). None where unknown."""
+    over the link; the policy's target for the pause, and its limit on the bandwidth (`most`); whether both ends are to
+    have a copy of the VM's memory from an earlier stay (`kept`). None where unknown."""
 
     vm: str
     image: str
@@ -50,6 +50,7 @@ class Facts:
     bandwidth_back: float | None = None
     history: Sequence[Profile] = ()
     downtime_ms: float = 300.0
+    most: float | None = None
     kept: bool = False
 
 
@@ -145,6 +146,11 @@ def _carried(facts: Facts, name: str, otherwise: Input) -> Input:
 
 
 def _bandwidth(facts: Facts) -> Input:
+    known = _known_bandwidth(facts)
+    return known if facts.most is None or (known.value or 0) <= facts.most else Input(facts.most, "policy")
+
+
+def _known_bandwidth(facts: Facts) -> Input:
     for value, origin in ((facts.bandwidth, "past moves over the link"), (facts.bandwidth_back, "past moves back")):
         if value:
             return Input(value, origin)

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.agents.registry import Agents
 from controller.changes.flow import Changes
+from controller.core.bandwidth_limits import most
 from controller.core.clock import now
 from controller.core.refusals import conflict
 from controller.core.saga import (
@@ -155,10 +156,16 @@ class Moves:
             rows = await moves.at(session, cloudlet)
             turning = await machines.turning(session, self._changes.intent, cloudlet)
             told = await platforms.told(session, cloudlet)
-        found = [wanted for row in rows if (wanted := order(row.kept, _side(row, cloudlet)))]
+        found = [self._limited(row, wanted) for row in rows if (wanted := order(row.kept, _side(row, cloudlet)))]
         moving = {wanted.machine.name for wanted in found}
         found += [_turn(row) for row in turning if row.name not in moving]
         return Orders(cloudlet=cloudlet, orders=list(understood(found, told)))
+
+    def _limited(self, row: MoveRow, wanted: Order) -> Order:
+        """Return an order with the limit on the bandwidth that the policy has for this link and time."""
+        limits = self._changes.intent.policy.migration.bandwidth
+        bandwidth = most(limits, row.source, row.destination, now())
+        return wanted.model_copy(update={"tuning": wanted.tuning.model_copy(update={"bandwidth": bandwidth})})
 
     async def report(self, cloudlet: str, report: MoveReport) -> None:
         """Take in an agent's report; return when it is committed. Raises Refused if the agent is about to begin an

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core import cpu_choice
+from controller.core.bandwidth_limits import most
 from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_ratio
 from controller.core.follow_policy import Relation
 from controller.core.intent import Intent
@@ -60,6 +61,7 @@ async def predict(
         bandwidth_back=await bandwidths.of(session, *back),
         history=[_profile(row) for row in await profiles.history(session, vm.name, machine.image, between)],
         downtime_ms=policy.downtime_ms,
+        most=most(policy.bandwidth, *there, at),
         kept=bool(policy.keep_seconds)
         and await profiles.came_from(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
     )

@@ -129,6 +129,17 @@ class AccessRule:
 
 
 @dataclass(frozen=True)
+class BandwidthLimit:
+    """The most bits per second that each move from `source` to `destination` may take (None: any cloudlet), always or
+    in these `hours`: minutes of a day in UTC, the second exclusive, and below the first if they span midnight."""
+
+    bits: int
+    source: str | None = None
+    destination: str | None = None
+    hours: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
 class Migration:
     """The conditions under which a VM follows its device (Teka, section V). If the predicted RTT during the move is
     below `rtt_ms`, it moves; above `max_rtt_ms`, it does not; between, it moves if the move is predicted to take less
@@ -137,8 +148,9 @@ class Migration:
     `post_copy` are methods that the hypervisor may use, and `linger_seconds` is the longest time that an old address
     stays while connections use it. Both ends keep a copy of a VM's memory for `keep_seconds` after a move, if their
     driver can: the copies of a cloudlet have at most `keep_bytes`. Over a thin line each end mirrors at most
-    `mirror_bytes` of a VM's memory, and as much of its disk. A device is taken to be elsewhere once it has been there
-    for `settle_seconds`. `cpu` is the CPU of VMs without a choice of their own (`controller.core.cpu_choice`)."""
+    `mirror_bytes` of a VM's memory, and as much of its disk. `bandwidth` limits each move. A device is taken to be
+    elsewhere once it has been there for `settle_seconds`. `cpu` is the CPU of VMs without a choice of their own
+    (`controller.core.cpu_choice`)."""
 
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
@@ -152,6 +164,7 @@ class Migration:
     keep_seconds: int = 0
     keep_bytes: int = 16 << 30
     mirror_bytes: int = 1 << 40
+    bandwidth: tuple[BandwidthLimit, ...] = ()
     settle_seconds: float = 2.0
     cpu: str = "host"
 

@@ -109,7 +109,13 @@ async def test_a_move_from_end_to_end(controller: Controller) -> None:
 POLICY = """
 apiVersion: weft/v1
 vcps: {blue: {members: [c1-lan, c2-lan]}}
-migration: {downtime_ms: 200, post_copy: true, keep_seconds: 60, keep_bytes: 1073741824, mirror_bytes: 268435456}
+migration:
+  downtime_ms: 200
+  post_copy: true
+  keep_seconds: 60
+  keep_bytes: 1073741824
+  mirror_bytes: 268435456
+  bandwidth: [{mbps: 100}, {from: c1, to: c2, mbps: 2.5}, {from: c2, mbps: 1}]
 """
 
 
@@ -123,7 +129,7 @@ async def test_agents_get_the_policys_limits(controller: Controller) -> None:
             mover.broken = lambda order: orders.append(order)
         assert (await town_.over(await town_.start()))["state"] == "done"
     keep = Keep(seconds=60, bytes=1 << 30)
-    expected = Tuning(downtime_ms=200, post_copy=True, keep=keep, mirror=256 << 20)
+    expected = Tuning(downtime_ms=200, post_copy=True, keep=keep, mirror=256 << 20, bandwidth=2_500_000)
     assert {order.act: order.tuning for order in orders if order.act in ("prepare", "memory")} == {
         "prepare": expected,
         "memory": expected,

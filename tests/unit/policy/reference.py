@@ -73,7 +73,7 @@ NAMED = {
     "domain": "a domain name", "anyPrefix": "a prefix of either family",
 }  # fmt: skip
 PLURAL = {"name": "names", "addressRange": "ranges", "protocol": "protocols", "portRange": "ports and ranges"}
-PLURAL |= {"server": "IP addresses", "domain": "domain names", "route": "routes"}
+PLURAL |= {"server": "IP addresses", "domain": "domain names", "route": "routes", "bandwidth": "limits, below"}
 
 
 if __name__ == "__main__":
