@@ -138,6 +138,12 @@ class BandwidthLimit:
     destination: str | None = None
     hours: tuple[int, int] | None = None
 
+    def __str__(self) -> str:
+        ends = (("from", self.source), ("to", self.destination))
+        where = "".join(f" {word} {name}" for word, name in ends if name is not None)
+        when = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in self.hours or ())
+        return f"{self.bits / 1e6:g} Mbit/s{where}{f' at {when} UTC' if when else ''}"
+
 
 @dataclass(frozen=True)
 class Migration:
