@@ -124,8 +124,8 @@ Start = Callable[..., AbstractAsyncContextManager[Controller]]
 
 DATABASES = ("sqlite", "postgresql")
 
-ON_POSTGRESQL = {"consents", "deciding", "hostile", "http", "moving", "moving_agents", "moving_machines", "pair"}
-ON_POSTGRESQL |= {"permits", "refusals", "reservations", "tenants", "tokens", "trials"}
+ON_POSTGRESQL = {"consents", "deciding", "evacuations", "hostile", "http", "moving", "moving_agents", "moving_machines"}
+ON_POSTGRESQL |= {"moving_restarts", "pair", "permits", "refusals", "reservations", "tenants", "tokens", "trials"}
 """Test files about more than stored data: they run on PostgreSQL, and on SQLite only in the nightly tier or with -k.
 All others run on both databases; in the first tier those outside of STORED and SHARED run on SQLite only."""
 

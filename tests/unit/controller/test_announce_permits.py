@@ -17,8 +17,8 @@ from controller.wire.flavours import Flavour
 from tests.unit.controller.conftest import Controller, Start
 from tests.unit.controller.fake_mover import Mover, breaking, settled
 from tests.unit.controller.fake_routeserver import FakeRouteServer
+from tests.unit.controller.moving_town import VM, Town, again, end, is_at, is_at_step, town
 from tests.unit.controller.test_leases import mac
-from tests.unit.controller.test_moving import VM, Town, _again, _at, _end, _step, town
 
 pytestmark = pytest.mark.slow
 
@@ -112,14 +112,14 @@ async def test_there_with_a_kept_address_and_back(controller: Controller, route_
         version = controller.region.intent.cloudlets["c1"].version
         mover.deaf.add("memory")
         name = await town_.start(keep=True)
-        await settled(lambda: _step(controller, name, "memory"))
+        await settled(lambda: is_at_step(controller, name, "memory"))
         await told.becomes({"c1-lan": (True, []), "c2-lan": (True, kept)})
         mover.deaf.clear()
         await mover.say()
         await _nudge(mover)
         assert (await town_.over(name))["state"] == "done"
         await told.becomes({"c2-lan": (True, kept)})
-        await settled(lambda: _at(controller, "c2-lan"))
+        await settled(lambda: is_at(controller, "c2-lan"))
         assert (await town_.over(await town_.start("c1-lan")))["state"] == "done"
         await told.becomes({"c1-lan": (True, [])})
         assert controller.region.intent.cloudlets["c1"].version == version, "no agent has anything to do with it"
@@ -148,7 +148,7 @@ async def test_the_old_address_while_it_lingers(controller: Controller, route_se
             {"state": "running"} if order.act == "leave" and order.addresses and order.addresses.linger else None
         )
         name = await town_.start(linger=600)
-        await settled(lambda: _step(controller, name, "leave"))
+        await settled(lambda: is_at_step(controller, name, "leave"))
         await told.becomes({"c1-lan": (True, ["10.2.0.3"]), "c2-lan": (True, ["10.1.0.3"])})
         await controller.post(f"/moves/{name}/finish", status=200)
         assert (await town_.over(name))["state"] == "done"
@@ -177,17 +177,17 @@ async def test_a_controller_that_dies_in_between(start: Start, route_server: Fak
             mover.deaf.add(step)
         name = await town_.start(keep=True)
         if step != "authorise":
-            await settled(lambda: _step(first, name, step))
+            await settled(lambda: is_at_step(first, name, step))
             assert await told.now() == {"c1-lan": (True, [])}
         credentials = {n: m.agent.headers for n, m in town_.movers.items()}
         there = dict(town_.there)
     async with start(route_server) as second:
-        movers = await _again(second, credentials, there)
+        movers = await again(second, credentials, there)
         try:
             assert (await Town(second, movers, there).over(name))["state"] == "done"
             await Told(second, route_server).becomes({"c2-lan": (True, ["10.1.0.3"])})
         finally:
-            await _end(movers)
+            await end(movers)
 
 
 async def _nothing() -> bool:

@@ -25,9 +25,9 @@ from controller.wire.machines import MachineState
 from controller.wire.moves import MoveReport
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.fake_mover import breaking, running, settled
+from tests.unit.controller.moving_town import VM, town
 from tests.unit.controller.test_leases import mac
-from tests.unit.controller.test_moving import VM, town
-from tests.unit.controller.test_vms import WEB, begin_move, region, say
+from tests.unit.controller.vm_region import WEB, begin_move, region, say
 
 pytestmark = pytest.mark.slow
 

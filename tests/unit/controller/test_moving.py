@@ -1,10 +1,6 @@
 """Moves through the controller: requested over REST, carried out by fake agents, stored in either database."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
@@ -13,77 +9,12 @@ from controller.core.sightings import DevicePlace
 from controller.db import moves as table
 from controller.db import sightings
 from controller.wire.moves import Keep, Order, Tuning
-from tests.unit.controller.conftest import Controller, Start, problem
-from tests.unit.controller.fake_mover import Condition, Mover, running, settled
-from tests.unit.controller.fake_routeserver import FakeRouteServer
+from tests.unit.controller.conftest import Controller, problem
+from tests.unit.controller.fake_mover import running, settled
+from tests.unit.controller.moving_town import VM, is_at, is_at_step, town
 from tests.unit.controller.test_leases import mac
-from tests.unit.controller.test_neighbours import measured, told
 
 pytestmark = pytest.mark.slow
-
-VM = {"name": "v1", "device": "m1", "endpoint": "c1-lan", "driver": "simulated", "image": "debian", "memory": 1 << 28}
-OVER = ("done", "undone")
-
-
-@dataclass
-class Town:
-    """Cloudlets c1, c2 and c3, the first two in a pool, and a VM that runs at c1."""
-
-    controller: Controller
-    movers: dict[str, Mover]
-    there: Condition = field(default_factory=dict)
-
-    async def start(self, endpoint: str = "c2-lan", **more: Any) -> str:
-        move = await self.controller.post("/moves", {"vm": "v1", "endpoint": endpoint, "linger": 0, **more})
-        return str(move["name"])
-
-    async def over(self, name: str) -> dict[str, Any]:
-        """Wait until the move has ended, and return it."""
-        move: dict[str, Any] = {}
-
-        async def ended() -> bool:
-            nonlocal move
-            move = await self.controller.get(f"/moves/{name}")
-            return bool(move["state"] in OVER)
-
-        try:
-            await settled(ended)
-        except TimeoutError:
-            raise AssertionError(f"{name} does not end: {move}") from None
-        return move
-
-
-@asynccontextmanager
-async def town(
-    controller: Controller, *, pool: tuple[str, ...] = ("c1-lan", "c2-lan"), pe: str = "vpls", ipv6: bool = False
-) -> AsyncIterator[Town]:
-    there: Condition = {}
-    movers = {}
-    for number, name in enumerate(("c1", "c2", "c3"), 1):
-        lan: dict[str, Any] = {"prefix6": f"2001:db8:{number}::/64"} if ipv6 else {}
-        movers[name] = Mover(name, await controller.agent(name, number, pe=pe, **lan), there)
-    await controller.post("/vcps", {"name": "blue", "flavour": pe})
-    for endpoint in pool:
-        await controller.post("/vcps/blue/members", {"endpoint": endpoint})
-    await controller.post("/devices", {"name": "m1", "mac": mac(1)})
-    await controller.post("/vms", VM)
-    vm = await controller.get("/vms/v1")
-    lease = await movers["c1"].agent.lease(endpoint="c1-lan", mac=vm["macs"][0], client_id=vm["client_id"])
-    assert lease.json()["address"] == "10.1.0.3"
-    tasks = [asyncio.create_task(mover.run()) for mover in movers.values()]
-    try:
-        await controller.post("/vms/v1/start", status=200)
-        await settled(lambda: _runs(controller))
-        yield Town(controller, movers, there)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _runs(controller: Controller) -> bool:
-    vm = await controller.get("/vms/v1")
-    return bool(vm["condition"] == "running" and vm["address"] == "10.1.0.3")
 
 
 async def test_a_move_from_end_to_end(controller: Controller) -> None:
@@ -139,7 +70,7 @@ async def test_agents_get_the_policys_limits(controller: Controller) -> None:
 async def test_back_again_with_the_other_vnic(controller: Controller) -> None:
     async with town(controller) as town_:
         await town_.over(await town_.start())
-        await settled(lambda: _at(controller, "c2-lan"))
+        await settled(lambda: is_at(controller, "c2-lan"))
         move = await town_.over(await town_.start("c1-lan"))
         assert move["state"] == "done", move
         vm = await controller.get("/vms/v1")
@@ -151,7 +82,7 @@ async def test_back_to_where_its_address_is_from(controller: Controller) -> None
     to."""
     async with town(controller) as town_:
         await town_.over(await town_.start(keep=True))
-        await settled(lambda: _at(controller, "c2-lan"))
+        await settled(lambda: is_at(controller, "c2-lan"))
         move = await town_.over(await town_.start("c1-lan"))
         assert (move["state"], move["reason"], move["new_address"]) == ("done", "", None), move
         assert {s["step"] for s in move["steps"] if s["state"] == "skipped"} == {"disk", "join", "leave"}
@@ -177,11 +108,6 @@ async def test_only_a_device_that_walks_on_ends_a_move(controller: Controller, w
         await controller.region.migration.moves.seen("m1", "c3-lan")
         state = (await controller.get(f"/moves/{name}"))["state"]
         assert (state in ("undoing", "undone")) == walks, state
-
-
-async def _at(controller: Controller, endpoint: str) -> bool:
-    vm = await controller.get("/vms/v1")
-    return bool(vm["endpoint"] == endpoint and vm["condition"] == "running")
 
 
 async def test_a_move_that_keeps_the_address(controller: Controller) -> None:
@@ -217,7 +143,7 @@ async def test_an_endpoint_that_shares_no_pool_joins_one_and_leaves_it_when_the_
 async def test_a_pool_that_was_joined_for_a_vm_is_left_with_it(controller: Controller) -> None:
     async with town(controller, pool=("c1-lan",)) as town_:
         await town_.over(await town_.start())
-        await settled(lambda: _at(controller, "c2-lan"))
+        await settled(lambda: is_at(controller, "c2-lan"))
         assert (await controller.get("/vcps/blue"))["members"] == ["c1-lan", "c2-lan"]
         move = await town_.over(await town_.start("c1-lan"))
         assert (move["state"], move["reason"]) == ("done", "")
@@ -232,7 +158,7 @@ async def test_a_pool_that_was_joined_for_a_vm_is_left_with_it(controller: Contr
 async def test_a_pool_is_not_left_that_somebody_else_wants(controller: Controller, why: str) -> None:
     async with town(controller, pool=("c1-lan",)) as town_:
         await town_.over(await town_.start())
-        await settled(lambda: _at(controller, "c2-lan"))
+        await settled(lambda: is_at(controller, "c2-lan"))
         if why == "another VM":
             await controller.post("/devices", {"name": "m2", "mac": mac(2)})
             await controller.post("/vms", VM | {"name": "v2", "device": "m2", "endpoint": "c2-lan"})
@@ -295,7 +221,7 @@ async def test_one_at_a_time_and_cancelled(controller: Controller) -> None:
     async with town(controller) as town_:
         town_.movers["c1"].deaf.add("memory")
         name = await town_.start()
-        await settled(lambda: _step(controller, name, "memory"))
+        await settled(lambda: is_at_step(controller, name, "memory"))
         await controller.refused(409, "/moves", {"vm": "v1", "endpoint": "c2-lan"}, "vm", name)
         assert (await controller.get("/vms/v1"))["move"] == name
         await controller.delete(f"/moves/{name}")
@@ -312,7 +238,7 @@ async def test_an_address_that_lingers_keeps_the_next_move_back_until_it_is_let_
         )
         name = await town_.start(linger=600)
         problem(await controller.http.post(f"/api/v1/moves/{name}/finish"), 409)
-        await settled(lambda: _step(controller, name, "leave"))
+        await settled(lambda: is_at_step(controller, name, "leave"))
         vm = await controller.get("/vms/v1")
         assert (vm["address"], vm["serving"]) == ("10.2.0.3", "b"), "nothing new begins at the old one"
         await controller.refused(409, "/moves", {"vm": "v1", "endpoint": "c1-lan"}, "vm", f"weft move finish {name}")
@@ -323,10 +249,6 @@ async def test_an_address_that_lingers_keeps_the_next_move_back_until_it_is_let_
         problem(await controller.http.post(f"/api/v1/moves/{name}/finish"), 409)
         problem(await controller.http.post("/api/v1/moves/move-9/finish"), 404)
         assert (await town_.over(await town_.start("c1-lan")))["state"] == "done"
-
-
-async def _step(controller: Controller, name: str, step: str) -> bool:
-    return bool((await controller.get(f"/moves/{name}"))["step"] == step)
 
 
 async def test_what_is_refused_at_once(controller: Controller) -> None:
@@ -347,109 +269,10 @@ async def test_an_order_begins_only_if_it_is_still_there(controller: Controller)
         assert other.status_code == 403
 
 
-STEPS = ["authorise", "prepare", "memory", "switchover", "activate", "join", "discard"]
-
-
-@pytest.mark.parametrize("step", STEPS)
-async def test_a_controller_that_dies_at_a_step_goes_on(start: Start, route_server: FakeRouteServer, step: str) -> None:
-    async with start(route_server) as first, town(first) as town_:
-        for mover in town_.movers.values():
-            mover.deaf.add(step)
-        name = await town_.start()
-        await settled(lambda: _step(first, name, step) if step != "authorise" else _true())
-        credentials = {n: m.agent.headers for n, m in town_.movers.items()}
-        there = dict(town_.there)
-    async with start(route_server) as second:
-        movers = await _again(second, credentials, there)
-        try:
-            town_ = Town(second, movers, there)
-            move = await town_.over(name)
-            assert move["state"] == "done", move
-            assert running(there, "v1") == ["c2"] and ("c1", "v1") not in there
-        finally:
-            await _end(movers)
-
-
-async def _true() -> bool:
-    return True
-
-
-TASKS: list["asyncio.Task[None]"] = []
-
-
-async def _again(controller: Controller, credentials: dict[str, Any], there: Condition) -> dict[str, Mover]:
-    from tests.unit.controller.fake_agent import FakeAgent
-
-    movers = {}
-    for name, headers in credentials.items():
-        agent = FakeAgent(controller.http, headers["Authorization"].removeprefix("Bearer "))
-        await controller.follow(agent)
-        movers[name] = Mover(name, agent, there)
-        TASKS.append(asyncio.create_task(movers[name].run()))
-    return movers
-
-
-async def _end(movers: dict[str, Mover]) -> None:
-    tasks, TASKS[:] = list(TASKS), []
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def test_evacuation(controller: Controller) -> None:
-    async with town(controller) as town_:
-        answer = await controller.post("/cloudlets/c1/evacuation")
-        assert (answer["moves"], answer["stranded"]) == ([], ["v1"])  # no neighbour is measured
-        for number, (name, median) in enumerate((("c2", 10.0), ("c3", 500.0)), 1):
-            await told(town_.movers["c1"].agent, "c1", measured(number, name, median), run=f"r{number}")
-        answer = await controller.post("/cloudlets/c1/evacuation")
-        assert [move["endpoint"] for move in answer["moves"]] == ["c2-lan"] and answer["stranded"] == []
-        again = await controller.post("/cloudlets/c1/evacuation")
-        assert again["moves"] == [] and again["moving"] in (["v1"], [])
-        move = await town_.over(answer["moves"][0]["name"])
-        assert (move["state"], move["asked_by"]) == ("done", "evacuation")
-        assert running(town_.there, "v1") == ["c2"]
-
-
-async def test_a_cloudlet_that_drains_is_evacuated_before(controller: Controller) -> None:
-    """A cloudlet with running VMs refuses to drain; a forced evacuation names the obstacle for each VM."""
-    async with town(controller) as town_:
-        drain, first = "/cloudlets/c1/drain", "v1 is running at c1-lan, and cannot leave once c1 drains: evacuate c1"
-        await controller.refused(409, drain, None, None, first)
-        await controller.refused(409, f"{drain}?dry_run=true", None, None, first)
-        answer = await controller.post("/cloudlets/c1/evacuation")
-        assert answer["why"] == {"v1": "c1 has no possible neighbour with a LAN"}
-        await told(town_.movers["c1"].agent, "c1", measured(1, "c2"))
-        await controller.post(drain, status=200, force="true")
-        answer = await controller.post("/cloudlets/c1/evacuation")
-        assert (answer["moves"], answer["stranded"], list(answer["why"])) == ([], ["v1"], ["v1"])
-        assert answer["why"]["v1"].startswith("c1-lan is in no pool, because c1 is draining: approve c1, ")
-        move = await town_.over(await town_.start())
-        assert (move["state"], move["reason"]) == ("undone", f"connect failed: {answer['why']['v1']}")
-        await controller.post("/cloudlets/c1/approve", status=200)
-        await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"})
-        answer = await controller.post("/cloudlets/c1/evacuation")
-        assert (len(answer["moves"]), answer["why"]) == (1, {})
-        await town_.over(answer["moves"][0]["name"])
-        await settled(lambda: _at(controller, "c2-lan"))
-        await controller.post(drain, status=200)
-
-
-async def test_who_cannot_leave_is_told_why(controller: Controller) -> None:
-    async with town(controller, pool=()) as town_:
-        await told(town_.movers["c1"].agent, "c1", measured(1, "c2"))
-        answer = await controller.post("/cloudlets/c1/evacuation")
-        assert answer["why"] == {"v1": "c1-lan is in no pool, and a VM moves within a pool"}
-        await controller.post("/vcps/blue/members", {"endpoint": "c1-lan"})
-        await controller.post("/cloudlets/c2/drain", status=200)
-        answer = await controller.post("/cloudlets/c1/evacuation")
-        assert answer["why"] == {"v1": "c2-lan is not active: its cloudlet c2 is draining"}
-
-
 async def test_moves_in_pages(controller: Controller) -> None:
     async with town(controller) as town_:
         first = await town_.over(await town_.start())
-        await settled(lambda: _at(controller, "c2-lan"))
+        await settled(lambda: is_at(controller, "c2-lan"))
         second = await town_.over(await town_.start("c1-lan"))
         page = await controller.get("/moves", limit=1)
         assert [m["name"] for m in page["items"]] == [second["name"]]

@@ -19,8 +19,8 @@ from controller.wire.desired import Desired
 from controller.wire.moves import Orders
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.fake_mover import settled
+from tests.unit.controller.moving_town import OVER
 from tests.unit.controller.test_leases import mac
-from tests.unit.controller.test_moving import OVER
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ from tests.unit.controller.conftest import Start
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_mover import Condition, Mover, running, settled
 from tests.unit.controller.fake_routeserver import FakeRouteServer
+from tests.unit.controller.moving_town import VM, Town, runs
 from tests.unit.controller.test_leases import mac
-from tests.unit.controller.test_moving import VM, Town, _runs
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -35,7 +35,7 @@ async def test_orders_reach_agents_wherever_they_are(start: Start, route_server:
         tasks = [asyncio.create_task(mover.run()) for mover in movers.values()]
         try:
             await leader.post("/vms/v1/start", status=200)
-            await settled(lambda: _runs(leader))
+            await settled(lambda: runs(leader))
             town = Town(leader, movers, there)
             move = await town.over(await town.start())
             assert (move["state"], move["reason"]) == ("done", "")

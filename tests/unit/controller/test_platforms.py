@@ -8,8 +8,8 @@ from controller.wire.machines import Machine
 from controller.wire.moves import MoveReport, Order, Orders, Target
 from controller.wire.platforms import Platform
 from tests.unit.controller.conftest import Controller, problem
+from tests.unit.controller.moving_town import town
 from tests.unit.controller.test_follow_device import Starts, add, bandwidth, neighbour, ready
-from tests.unit.controller.test_moving import town
 
 FILES = {"debian/kernel": "a" * 64, "debian/disk.qcow2": "b" * 64}
 HERE = Platform(version="QEMU 10.0.2", board="pc-q35-10.0", accelerator="tcg", cpu="max,-la57", files=FILES)

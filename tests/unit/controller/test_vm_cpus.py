@@ -11,7 +11,7 @@ from controller.wire.moves import Act, MoveReport, Order
 from controller.wire.platforms import CpuModel, Platform
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.policies import done
-from tests.unit.controller.test_vms import WEB, region, say
+from tests.unit.controller.vm_region import WEB, region, say
 
 NEW = ["avx512f", "rdpid"]
 POLICY = "apiVersion: weft/v1\nvcps: {blue: {members: [c1-lan, c2-lan]}}\nmigration: {cpu: CPU}\n"

@@ -8,7 +8,7 @@ from controller.wire.machines import Disk, Machine
 from controller.wire.platforms import Platform
 from tests.unit.controller.conftest import Controller, problem
 from tests.unit.controller.test_vm_cpus import start, stop, tell
-from tests.unit.controller.test_vms import WEB, region
+from tests.unit.controller.vm_region import WEB, region
 
 MACHINE = Machine(
     name="web", driver="qemu", image="debian", memory=1 << 28, macs=("02:00:5e:00:00:01", "02:00:5e:00:00:02")
