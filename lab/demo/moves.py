@@ -1,31 +1,39 @@
 """A cloudlet joins a pool and leaves it again."""
 
 from lab.demo.stage import Stage
-from lab.membership import confirmations, timed_join, timed_leave
+from lab.membership import JoinTiming, confirmations, timed_join, timed_leave
 
 # CloudNet, section 4.2: adding a site to a VPN by reconfiguring routers (s), plus BGP propagation.
 CLOUDNET_SECONDS = 24.24
 JOIN_TARGET_MS = 250.0
+TIMES = 3
+"""How often an endpoint joins: the middle of three is what a join takes, even if the machine is busy for a moment."""
 
 
 def join(stage: Stage, vcp: str, endpoint: str, witness: str) -> None:
-    """Let `endpoint` join `vcp` while a device behind `witness`, a member already, pings its VM."""
+    """Let `endpoint` join `vcp` TIMES times while a device behind `witness`, a member already, pings its VM; in the end
+    it is a member."""
     stage.title(f"{endpoint} joins {vcp}")
-    address = stage.region.address(stage.vm(endpoint).name)
-    timing = timed_join(stage.region, stage.rest, vcp, endpoint, stage.device(witness).name, address)
-    stage.note(confirmations(timing.answer))
+    address, found = stage.region.address(stage.vm(endpoint).name), list[JoinTiming]()
+    while len(found) < TIMES:
+        if found:
+            stage.rest.delete(f"/vcps/{vcp}/members/{endpoint}")
+        found.append(timed_join(stage.region, stage.rest, vcp, endpoint, stage.device(witness).name, address))
+        stage.note(confirmations(found[-1].answer))
+    middle = sorted(found, key=lambda one: one.first_reply_ms)[TIMES // 2]
     figure = (
-        f"first ping {timing.first_reply_ms:.0f} ms after the REST call (answered after {timing.call_ms:.0f} ms; "
-        f"RTT {timing.rtt_ms:.0f} ms; CloudNet: {CLOUDNET_SECONDS} s)"
+        f"first ping {middle.first_reply_ms:.0f} ms after the REST call, the middle of "
+        f"{', '.join(f'{one.first_reply_ms:.0f}' for one in found)} (answered after {middle.call_ms:.0f} ms; "
+        f"RTT {middle.rtt_ms:.0f} ms; CloudNet: {CLOUDNET_SECONDS} s)"
     )
-    ok = bool(timing.answer["in_force"]) and timing.first_reply_ms < JOIN_TARGET_MS + timing.rtt_ms
+    in_force = all(one.answer["in_force"] for one in found)
     stage.verdict.add(
         f"join {endpoint} to {vcp}",
-        ok,
+        in_force and middle.first_reply_ms < JOIN_TARGET_MS + middle.rtt_ms,
         figure,
-        first_reply_ms=timing.first_reply_ms,
-        call_ms=timing.call_ms,
-        rtt_ms=timing.rtt_ms,
+        first_reply_ms=middle.first_reply_ms,
+        call_ms=middle.call_ms,
+        rtt_ms=middle.rtt_ms,
     )
 
 
