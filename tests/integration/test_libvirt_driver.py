@@ -30,6 +30,7 @@ from tests.integration.qemu_hosts import (
 from tests.integration.test_qemu_driver import (
     test_abort_leaves_the_source_running,
     test_guest_that_dirties_faster_than_the_link,
+    test_killed_destination,
     test_killed_source,
     test_links_and_announcement,
     test_one_that_hangs,
@@ -39,7 +40,6 @@ from tests.integration.test_qemu_driver import (
     test_two_paths,
     test_what_cannot_be_here,
 )
-from tests.integration.test_qemu_driver import test_killed_destination as killed_destination
 from tests.integration.test_qemu_postcopy import test_path_that_is_cut_in_post_copy as cut_in_post_copy
 from tests.integration.test_thin_line import test_there_and_back_under_load as there_and_back
 from tests.integration.test_thin_line import thin
@@ -61,11 +61,6 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> type[Hosts]:
 def test_path_that_is_cut_in_post_copy(tmp_path: Path, images: Path, kind: type[Hosts], restarted: bool) -> None:
     """`test_qemu_postcopy` shows QEMU's own behaviour, and takes minutes."""
     cut_in_post_copy(tmp_path, images, kind, restarted)
-
-
-def test_killed_destination(hosts: Hosts) -> None:
-    """`make test` runs this for the driver `qemu` alone."""
-    killed_destination(hosts)
 
 
 def test_there_and_back_over_a_thin_line(thin: Hosts) -> None:

@@ -179,7 +179,6 @@ def test_killed_source(hosts: Hosts) -> None:
     shell(two, "true")
 
 
-@pytest.mark.smoke
 def test_killed_destination(hosts: Hosts) -> None:
     """During the memory transfer the source continues to run. In the switchover it is paused, and an abort resumes
     it."""
