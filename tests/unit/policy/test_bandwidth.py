@@ -12,17 +12,17 @@ HEAD = "apiVersion: weft/v1\nvcps: {}\nmigration:\n  bandwidth:\n"
 
 
 def test_what_is_read() -> None:
-    text = HEAD + "    - {mbps: 2.5, from: c1, to: c2}\n    - {mbps: 100, hours: '22:30-06:00'}\n"
+    text = HEAD + "    - {mbps: 2.3, from: c1, to: c2}\n    - {mbps: 100, hours: '22:30-06:00'}\n"
     first, second = parse(text, "p.yaml").rules.migration.bandwidth
-    assert first == BandwidthLimit(2_500_000, "c1", "c2")
+    assert first == BandwidthLimit(2_300_000, "c1", "c2")
     assert second == BandwidthLimit(100_000_000, hours=(22 * 60 + 30, 6 * 60))
 
 
 def test_a_plan_says_it_in_words() -> None:
-    text = HEAD + "    - {mbps: 2.5, from: c1, to: c2}\n    - {mbps: 100, hours: '22:30-06:00'}\n"
+    text = HEAD + "    - {mbps: 2.3, from: c1, to: c2}\n    - {mbps: 100, hours: '22:30-06:00'}\n"
     (change,) = settings(Rules(), parse(text, "p.yaml").rules)
     assert (change.path, change.before) == ("migration.bandwidth", "none")
-    assert change.after == "2.5 Mbit/s from c1 to c2, 100 Mbit/s at 22:30-06:00 UTC"
+    assert change.after == "2.3 Mbit/s from c1 to c2, 100 Mbit/s at 22:30-06:00 UTC"
 
 
 @pytest.mark.parametrize(

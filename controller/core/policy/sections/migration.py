@@ -31,7 +31,7 @@ def read(data: Mapping[str, Any]) -> Migration:
 def _limit(data: Mapping[str, Any]) -> BandwidthLimit:
     begins, _, ends = data.get("hours", "").partition("-")
     hours = (_minutes(begins), _minutes(ends)) if ends else None
-    return BandwidthLimit(int(data["mbps"] * 1_000_000), data.get("from"), data.get("to"), hours)
+    return BandwidthLimit(round(data["mbps"] * 1_000_000), data.get("from"), data.get("to"), hours)
 
 
 def _minutes(time: str) -> int:
