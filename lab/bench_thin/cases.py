@@ -69,6 +69,7 @@ WAYS = (
     Way("thin", Tuning(), _THIN),
     Way("thin, base memory", Tuning(), _THIN, base=True),
     Way("thin, home", Tuning(keep=_KEEP), _THIN, home=True),
+    *(Way(f"thin without {one}", Tuning(), _THIN | {"without": one}) for one in ("known", "deltas", "compression")),
 )
 
 

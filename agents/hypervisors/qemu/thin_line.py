@@ -65,6 +65,7 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
         references=[*disks, *base_memories(site.images, kept.machine.image)],
         hashes=site.state_dir / HASHES,
         bandwidth=move.tuning.bandwidth,
+        without=site.options.get("without", ""),
     )
 
 

@@ -62,7 +62,8 @@ class Session:
     """One move's session. `identity` is the directory of this cloudlet's certificate, and `peer` the other cloudlet;
     without them the session is in the clear. `mirror` is the file for the machine's memory or disk, of which it has
     `mirrored` bytes at most; `keep` lets it stay after the move. `references` are files that both ends may have, by
-    SHA-256. `disk` is the size of the disk in bytes; None for memory."""
+    SHA-256. `disk` is the size of the disk in bytes; None for memory. `without` are techniques that the source leaves
+    out (`weft-transfer --help`)."""
 
     move: str
     place: HostPort
@@ -76,6 +77,7 @@ class Session:
     hashes: Path | None = None
     bandwidth: int | None = None  # bits per second
     disk: int | None = None
+    without: str = ""
 
     def options(self) -> list[str]:
         """Return the options of both ends. Pure."""
@@ -107,9 +109,10 @@ class WeftTransfer:
     async def send(self, session: Session) -> None:
         """Connect to the destination's process, unless that has been done, and wait until QEMU may begin. Raises
         HypervisorError."""
-        limit = ["--bandwidth", str(session.bandwidth)] if session.bandwidth else []
+        more = ["--bandwidth", str(session.bandwidth)] if session.bandwidth else []
+        more += ["--without", session.without] if session.without else []
         if not self.runs():
-            await self._start("send", "--to", session, limit)
+            await self._start("send", "--to", session, more)
         await self._reach(("ready", "streaming", "ended"), _READY)
 
     async def receive(self, session: Session) -> None:

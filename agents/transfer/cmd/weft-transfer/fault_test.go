@@ -110,18 +110,19 @@ func TestEndsOfOtherMovesRefuseEachOther(t *testing.T) {
 
 func TestOptionsThatAreNotMeantAreRefused(t *testing.T) {
 	for text, args := range map[string]string{
-		`"" is not send, receive or store`:         "",
-		`"sned" is not send, receive or store`:     "sned",
-		"--qemu and --memory are required":         "store --qemu q",
-		"send goes with --to":                      "send --listen 1.2.3.4:5",
-		"--qemu, --move and --mirror are required": "send --to 1.2.3.4:5",
-		"--identity and --peer are required":       "send --to 1.2.3.4:5 --qemu q --move m --mirror f",
-		"--clear is without --identity":            "send --to 1.2.3.4:5 --qemu q --move m --mirror f --clear --peer p",
-		`"1.2.3.4" is not of the form host:port`:   "send --to 1.2.3.4 --qemu q --move m --mirror f --clear",
-		"--workers 0 is not from 1 to 64":          "send --to 1.2.3.4:5 --qemu q --move m --mirror f --clear --workers 0",
-		"--mirror-bytes -1 is less than 0":         "send --to 1.2.3.4:5 --qemu q --move m --mirror f --clear --mirror-bytes -1",
-		"it is not of the form sha256:path":        "send --reference abc:/x",
-		`"more" is not an option`:                  "send --to 1.2.3.4:5 more",
+		`"" is not send, receive or store`:           "",
+		`"sned" is not send, receive or store`:       "sned",
+		"--qemu and --memory are required":           "store --qemu q",
+		"send goes with --to":                        "send --listen 1.2.3.4:5",
+		"--qemu, --move and --mirror are required":   "send --to 1.2.3.4:5",
+		"--identity and --peer are required":         "send --to 1.2.3.4:5 --qemu q --move m --mirror f",
+		"--clear is without --identity":              "send --to 1.2.3.4:5 --qemu q --move m --mirror f --clear --peer p",
+		`"1.2.3.4" is not of the form host:port`:     "send --to 1.2.3.4 --qemu q --move m --mirror f --clear",
+		"--workers 0 is not from 1 to 64":            "send --to 1.2.3.4:5 --qemu q --move m --mirror f --clear --workers 0",
+		"--mirror-bytes -1 is less than 0":           "send --to 1.2.3.4:5 --qemu q --move m --mirror f --clear --mirror-bytes -1",
+		"it is not of the form sha256:path":          "send --reference abc:/x",
+		`"zstd" is not known, deltas or compression`: "send --without known,zstd",
+		`"more" is not an option`:                    "send --to 1.2.3.4:5 more",
 	} {
 		if _, err := parse(strings.Fields(args), nil); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", args, err)

@@ -216,6 +216,24 @@ func TestTheStreamArrivesAsItWas(t *testing.T) {
 	}
 }
 
+func TestWithoutAnyTechniqueAllOfItGoesOverTheLine(t *testing.T) {
+	stream, _ := precopy(1500, 1)
+	most := 0
+	for _, left := range []string{"known,deltas,compression", "known", "deltas", "compression"} {
+		m := newMove(t, newCloudlet(t), newCloudlet(t))
+		m.sends = append(m.sends, "--without", left)
+		m.run(stream).well(t, stream)
+		if wire := m.from.status().Wire; most == 0 {
+			most = wire
+		} else if wire >= most {
+			t.Errorf("without %s %d bytes, without any %d", left, wire, most)
+		}
+	}
+	if most < 3*len(stream)/4 { // zero pages cost nothing in any case
+		t.Errorf("without any technique %d bytes of %d", most, len(stream))
+	}
+}
+
 func TestTheWayHomeCostsWhatHasChanged(t *testing.T) {
 	one, other := newCloudlet(t), newCloudlet(t)
 	stream, g := precopy(1500, 1)

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"weft/agents/transfer/internal/codec"
 	"weft/agents/transfer/internal/stream"
 )
 
@@ -34,6 +35,7 @@ type options struct {
 	workers    int
 	bandwidth  int64 // bits per second; 0: the line's own
 	disk       int64 // bytes; 0: the stream is one of memory
+	without    codec.Techniques
 	status     string
 	pid        string
 	report     string
@@ -96,6 +98,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "`number` of compressions at once (send)")
 	f.Int64Var(&o.disk, "disk", 0, "`bytes` of the disk that QEMU mirrors; 0: it migrates memory")
 	f.Int64Var(&o.bandwidth, "bandwidth", 0, "`bits` per second that may go to the other end (send); 0: no limit but the line's")
+	f.Func("without", "`techniques` that are left out, to show what they are worth: known, deltas, compression, with commas between them (send)", func(text string) (err error) {
+		o.without, err = codec.ParseTechniques(text)
+		return err
+	})
 	f.StringVar(&o.status, "status", "", "`path` of a unix socket that answers each connection with the status, as a line of JSON")
 	f.StringVar(&o.pid, "pid", "", "`file` for the process's number at the beginning")
 	f.StringVar(&o.report, "report", "", "`file` for the status at the end")

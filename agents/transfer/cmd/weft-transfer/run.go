@@ -145,7 +145,9 @@ func (e *end) send(ctx context.Context) error {
 	for _, reference := range e.references {
 		references = append(references, codec.Reference{Pages: reference, Hashes: reference.Hashes(e.hashes)})
 	}
-	source, err := ends.NewSource(over, codec.NewEncoder(e.memory, references...), e.workers, e.bandwidth, e.report)
+	encoder := codec.NewEncoder(e.memory, references...)
+	encoder.Without = e.without
+	source, err := ends.NewSource(over, encoder, e.workers, e.bandwidth, e.report)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 type Encoder struct {
 	// Collisions counts candidates of the index whose bytes were others.
 	Collisions uint64
+	// Without are the techniques that are left out.
+	Without Techniques
 
 	memory  *Memory
 	sources []Pages
@@ -143,6 +145,7 @@ func (e *Encoder) page(record stream.Record, n int) {
 
 // content encodes a page that is not zero. `mine` is the mirror's, nil if it is not mirrored.
 func (e *Encoder) content(record stream.Record, n int, mine []byte, known bool) {
+	known = known && !e.Without.Has(Deltas)
 	if known && bytes.Equal(mine, record.Bytes) {
 		e.paged(Same, record, n)
 		return
@@ -152,7 +155,7 @@ func (e *Encoder) content(record stream.Record, n int, mine []byte, known bool) 
 	if mine != nil {
 		e.index[hash] = place{0, uint32(n)}
 	}
-	if found && (candidate.source != 0 || int(candidate.page) != n) {
+	if found && !e.Without.Has(Known) && (candidate.source != 0 || int(candidate.page) != n) {
 		if bytes.Equal(e.sources[candidate.source].Page(int(candidate.page)), record.Bytes) {
 			e.paged(Copy, record, n, uint64(candidate.source), uint64(candidate.page))
 			return

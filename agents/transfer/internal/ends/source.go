@@ -30,6 +30,7 @@ type Source struct {
 	report  *Report
 	limit   *rate.Limiter // nil: none
 	workers int
+	without codec.Techniques
 
 	forget atomic.Bool // the encoder is to use nothing that was there before
 
@@ -51,7 +52,7 @@ const (
 )
 
 // NewSource returns the end of a line on which both ends have greeted each other. At most `bandwidth` bits per second go
-// over it; 0 is no limit but the line's.
+// over it; 0 is no limit but the line's. Techniques that the encoder leaves out, this end leaves out, too.
 func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth int64, report *Report) (*Source, error) {
 	packer, err := codec.NewPacker(workers)
 	if err != nil {
@@ -59,8 +60,9 @@ func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth i
 	}
 	s := &Source{
 		line: over, encoder: encoder, packer: packer, report: report, workers: workers,
-		pace:   pace.New(workers, pace.NewProcessors().Free),
-		window: line.NewWindow(float64(bandwidth) / 8),
+		without: encoder.Without,
+		pace:    pace.New(workers, pace.NewProcessors().Free),
+		window:  line.NewWindow(float64(bandwidth) / 8),
 	}
 	if bandwidth > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(bandwidth)/8, int(bandwidth/8/20)+1) // what goes in 50 ms goes at once
@@ -148,7 +150,10 @@ func (s *Source) enough() int {
 // pack compresses batches.
 func (s *Source) pack(jobs <-chan job) error {
 	for next := range jobs {
-		level := s.pace.Level(s.window.Rate(), time.Now())
+		level := codec.Stored
+		if !s.without.Has(codec.Compression) {
+			level = s.pace.Level(s.window.Rate(), time.Now())
+		}
 		var packed []byte
 		took := pace.Timed(func() { packed = s.packer.Pack(next.batch, level) })
 		s.pace.Measured(level, next.batch.Len(), len(packed), took, time.Now())
