@@ -44,7 +44,7 @@ class Tunnels:
         self._database, self._intent, self._event_log, self._metrics = database, intent, event_log, metrics
         self._last: dict[str, Ipsec | None] = {}
         self._waiting: dict[str, tuple[datetime, Ipsec | None]] = {}
-        self._work = asyncio.Event()
+        self._work, self._writing = asyncio.Event(), asyncio.Lock()
         self._dropped: dict[str, tuple[float, int, int]] = {}  # time of the last event, and drops after it
         self._turn = 0
 
@@ -104,16 +104,18 @@ class Tunnels:
             await self.flush()
 
     async def flush(self) -> None:
-        """Write the reports that wait. Agents repeat the reports that cannot be written."""
-        self._work.clear()
-        waiting, self._waiting = self._waiting, {}
-        there = self._intent().cloudlets.keys()
-        for some in _portions(waiting):
-            try:
-                async with self._database.write() as session:
-                    await table.save(session, some, there)
-            except Exception:  # the next report may be written
-                log.exception("tunnels of %d cloudlets", len(some))
+        """Write the reports that wait, after those that are being written. Agents repeat the reports that cannot be
+        written."""
+        async with self._writing:
+            self._work.clear()
+            waiting, self._waiting = self._waiting, {}
+            there = self._intent().cloudlets.keys()
+            for some in _portions(waiting):
+                try:
+                    async with self._database.write() as session:
+                        await table.save(session, some, there)
+                except Exception:  # the next report may be written
+                    log.exception("tunnels of %d cloudlets", len(some))
 
     async def sweep(self) -> None:
         """Raise alarms and end them, and now and then delete the rows of deleted cloudlets. One controller of a region

@@ -59,7 +59,7 @@ def speak(port: int, secure: bool, text: str | bytes) -> str:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with (
-        socket.create_connection(("127.0.0.1", port), timeout=2) as plain,
+        socket.create_connection(("127.0.0.1", port), timeout=10) as plain,
         context.wrap_socket(plain, server_hostname="controller") if secure else plain as spoken,
     ):
         spoken.sendall(text.encode() if isinstance(text, str) else text)

@@ -1,5 +1,6 @@
 """Encrypted tunnels: the reports of agents, the view of users, and the alarms."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -57,6 +58,27 @@ async def events(controller: Controller) -> list[dict[str, Any]]:
     await eventually(lambda: event_log._queue.empty() and not event_log._batch)
     kinds = ("tunnel-", "plaintext-")
     return [e for e in (await controller.get("/events", limit=1000))["items"] if e["type"].startswith(kinds)]
+
+
+async def test_a_flush_waits_for_what_is_being_written(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, _, _ = await three(controller)
+    saved, begun, go_on = tunnel_table.save, asyncio.Event(), asyncio.Event()
+
+    async def slowly(*arguments: Any) -> None:
+        begun.set()
+        await go_on.wait()
+        await saved(*arguments)
+
+    monkeypatch.setattr(tunnel_table, "save", slowly)
+    telling = asyncio.create_task(told(controller, one, tunnel("c2")))
+    await begun.wait()
+    flushing = asyncio.create_task(controller.region.agents.tunnels.flush())
+    await asyncio.sleep(0.05)
+    early = flushing.done()
+    go_on.set()
+    await asyncio.gather(telling, flushing)
+    assert not early
+    assert list(await listed(controller)) == [("c1", "c2")]
 
 
 async def test_the_last_word_of_each_end_is_shown(controller: Controller) -> None:
