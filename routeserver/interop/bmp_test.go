@@ -64,6 +64,9 @@ func (p *pmbmpd) messages() (list []map[string]any) {
 		if json.Unmarshal(lines.Bytes(), &m) != nil {
 			return list // an incomplete line
 		}
+		if label, renamed := m["mpls_label"]; renamed { // as pmacct 1.7.8 calls it
+			m["label"] = label
+		}
 		list = append(list, m)
 	}
 	return list
