@@ -1,4 +1,4 @@
-"""The policy's limits on what a move may take of a link. Pure."""
+"""The policy's limits on what a transfer may take of a link. Pure."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -7,8 +7,8 @@ from controller.core.policy.model import BandwidthLimit
 
 
 def most(limits: Iterable[BandwidthLimit], source: str, destination: str, at: datetime) -> int | None:
-    """Return the most bits per second that a move from one cloudlet to another may take at a time: the lowest limit
-    that applies. None if none does."""
+    """Return the most bits per second that a transfer from one cloudlet to another may take at a time: the lowest
+    limit that applies. None if none does."""
     utc = at.astimezone(UTC)
     minute = utc.hour * 60 + utc.minute
     found = (

@@ -130,8 +130,9 @@ class AccessRule:
 
 @dataclass(frozen=True)
 class BandwidthLimit:
-    """The most bits per second that each move from `source` to `destination` may take (None: any cloudlet), always or
-    in these `hours`: minutes of a day in UTC, the second exclusive, and below the first if they span midnight."""
+    """The most bits per second that each transfer of memory or disk from `source` to `destination` may take (None: any
+    cloudlet), always or in these `hours`: minutes of a day in UTC, the second exclusive, and below the first if they
+    span midnight."""
 
     bits: int
     source: str | None = None
@@ -154,7 +155,7 @@ class Migration:
     `post_copy` are methods that the hypervisor may use, and `linger_seconds` is the longest time that an old address
     stays while connections use it. Both ends keep a copy of a VM's memory for `keep_seconds` after a move, if their
     driver can: the copies of a cloudlet have at most `keep_bytes`. Over a thin line each end mirrors at most
-    `mirror_bytes` of a VM's memory, and as much of its disk. `bandwidth` limits each move. A device is taken to be
+    `mirror_bytes` of a VM's memory, and as much of its disk. `bandwidth` limits each transfer. A device is taken to be
     elsewhere once it has been there for `settle_seconds`. `cpu` is the CPU of VMs without a choice of their own
     (`controller.core.cpu_choice`)."""
 
