@@ -1,5 +1,6 @@
 """Transitions of moves: an event and its effect on the move and its VM, in one transaction."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,6 +12,7 @@ from controller.db.after_commit import after_commit
 from controller.db.moves import MoveRow
 from controller.migration.predictions import learn
 from controller.runtime.move_metrics import MoveMetrics
+from controller.wire.moves import Figures
 
 
 async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime, metrics: MoveMetrics) -> bool:
@@ -29,10 +31,10 @@ async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime, 
     if after.swapped and not before.swapped:
         await _give_up(session, after)
     if after.phase.over and not before.phase.over:
-        if after.phase is Phase.DONE:
-            await _learn(session, after, at)
-        await _tell_end(session, row, after)
         figures = {str(step): found for step, found in after.figures.items()}
+        if after.phase is Phase.DONE:
+            await _learn(session, after, at, figures)
+        await _tell_end(session, row, after)
         after_commit(session, lambda: metrics.ended(after.phase, at.timestamp() - after.began, figures))
     return after.tasks != before.tasks or after.phase is not before.phase
 
@@ -82,9 +84,8 @@ async def _give_up(session: AsyncSession, saga: Saga) -> None:
             await events.add(session, "pair-freed", device, text, endpoint=pair.endpoint)
 
 
-async def _learn(session: AsyncSession, saga: Saga, at: datetime) -> None:
+async def _learn(session: AsyncSession, saga: Saga, at: datetime, figures: Mapping[str, Figures]) -> None:
     """Record the measurements from which the next move is predicted."""
-    figures = {str(step): found for step, found in saga.figures.items()}
     between = saga.plan.source.cloudlet, saga.plan.destination.cloudlet
     began = datetime.fromtimestamp(saga.began, UTC)
     await learn(session, saga.plan.move, saga.plan.machine, between, (began, at), figures)
