@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,6 +36,7 @@ class Attack:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             start_new_session=True,
         )
+        _group(self._process.pid, nice)
 
     @property
     def runs(self) -> bool:
@@ -81,3 +84,10 @@ class Attack:
 def program(module: str, *words: str) -> list[str]:
     """Return the command line of a module of this package."""
     return [sys.executable, "-m", f"lab.siege.{module}", *words]
+
+
+def _group(pid: int, nice: str) -> None:
+    """Give the session of a process that priority among all sessions. Where the kernel divides processors among sessions
+    first (autogroups), a process's own priority counts only within its session."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        Path(f"/proc/{pid}/autogroup").write_text(nice)
