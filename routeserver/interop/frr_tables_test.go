@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"time"
 
 	"weft/routeserver/internal/wire"
 )
@@ -24,6 +25,7 @@ var (
 	frrPrefix = regexp.MustCompile(`^.[*=> drShsR]{1,2}(i?) {0,2}([0-9a-f.:]+/\d+)`)
 	frrEC     = regexp.MustCompile(`EC\{([^}]*)\}`)
 	frrRT     = regexp.MustCompile(`\d+:\d+`)
+	frrWaits  = regexp.MustCompile(`(?m)^.[* ]u`)
 	frrFilter = regexp.MustCompile(`Destination Address (\S+?)(/off 0)?$`)
 )
 
@@ -31,7 +33,7 @@ var (
 func (f *frrPE) vpn(family wire.Family) table {
 	routes := table{}
 	var rd, name string
-	for _, line := range strings.Split(f.tell("show bgp "+frrFamilies[family]), "\n") {
+	for _, line := range strings.Split(f.selected("show bgp "+frrFamilies[family]), "\n") {
 		if m := frrRD.FindStringSubmatch(line); m != nil {
 			rd = m[1]
 		} else if m := frrPrefix.FindStringSubmatch(line); m != nil {
@@ -45,6 +47,20 @@ func (f *frrPE) vpn(family wire.Family) table {
 		}
 	}
 	return routes
+}
+
+// selected returns a table as text, after FRR has selected the best one of new routes. Since release 10 it shows them as
+// unsorted until then; one that stays so counts as not learned.
+func (f *frrPE) selected(command string) string {
+	f.t.Helper()
+	end := time.Now().Add(2 * time.Second)
+	for {
+		text := f.tell(command)
+		if !frrWaits.MatchString(text) || time.Now().After(end) {
+			return text
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 func (f *frrPE) evpn() table {

@@ -72,20 +72,27 @@ func (f *frrPE) configuration() []string {
 	var maps, lines []string
 	for _, family := range f.families {
 		if family.Main() {
-			maps = append(maps, fmt.Sprintf("route-map site%d permit 10", f.site(family)), " set extcommunity rt "+target(f.site(family)))
-			switch family {
-			case wire.VPNv4:
+			own := []string{" set extcommunity rt " + target(f.site(family)), "exit"}
+			out := fmt.Sprintf("route-map out%d permit 10", f.site(family)) // which withdraw narrows
+			if family == wire.EVPN {
+				maps = append(append(maps, out), own...)
+				continue
+			}
+			maps = append(maps, out, "exit", fmt.Sprintf("route-map site%d permit 10", f.site(family)))
+			if family == wire.VPNv4 {
 				maps = append(maps, " set ipv4 vpn next-hop "+f.id())
-			case wire.VPNv6:
+			} else {
 				maps = append(maps, " set ipv6 vpn next-hop "+f.hop6())
 			}
-			maps = append(maps, "exit")
+			maps = append(maps, own...)
 		}
 	}
 	neighbor := " neighbor " + f.server() + " "
 	lines = append(maps, fmt.Sprint("router bgp ", f.asn), " bgp router-id "+f.id(), " no bgp default ipv4-unicast", " no bgp network import-check")
 	if f.restarts {
-		lines = append(lines, " bgp graceful-restart", " bgp graceful-restart preserve-fw-state", fmt.Sprintf(" bgp graceful-restart restart-time %d", restartTime))
+		lines = append(lines, " bgp graceful-restart", " bgp graceful-restart preserve-fw-state",
+			" bgp graceful-restart select-defer-time 0", // or FRR 10.3 never selects the VPN routes that come after its restart
+			fmt.Sprintf(" bgp graceful-restart restart-time %d", restartTime))
 	}
 	lines = append(lines, neighbor+"remote-as 65000", neighbor+"update-source "+f.own(), neighbor+"timers connect 1",
 		fmt.Sprintf("%stimers %d %d", neighbor, f.hold/3, f.hold))
@@ -109,8 +116,8 @@ func (f *frrPE) configuration() []string {
 		if family == wire.VPNv6 && f.asn != 65000 { // or the next hop is its own IPv4 address again
 			lines = append(lines, " "+neighbor+"attribute-unchanged next-hop")
 		}
-		if family == wire.EVPN {
-			lines = append(lines, fmt.Sprintf(" %sroute-map site%d out", neighbor, f.site(family)))
+		if family.Main() {
+			lines = append(lines, fmt.Sprintf(" %sroute-map out%d out", neighbor, f.site(family)))
 		}
 		for _, r := range f.routes {
 			if r.family == family {
@@ -154,26 +161,34 @@ func (f *frrPE) tell(lines ...string) string {
 	return reply
 }
 
-func (f *frrPE) set(r route, command string) {
-	f.t.Helper()
-	if f.process != nil {
-		f.tell("configure terminal", fmt.Sprint("router bgp ", f.asn), "address-family "+frrFamilies[r.family], command, "end")
-	}
-}
-
 func (f *frrPE) announce(routes ...route) {
 	f.t.Helper()
 	f.routes = append(f.routes, routes...)
 	for _, r := range routes {
-		f.set(r, f.network(r))
+		if f.process != nil {
+			f.tell("configure terminal", fmt.Sprint("router bgp ", f.asn), "address-family "+frrFamilies[r.family], f.network(r), "end")
+		}
 	}
 }
 
+// withdraw withdraws a route by policy: FRR 10.3 does not find such a route when told to remove it.
 func (f *frrPE) withdraw(r route) {
 	f.t.Helper()
 	f.routes = slices.DeleteFunc(f.routes, func(have route) bool { return have == r })
-	command, _, _ := strings.Cut(f.network(r), " route") // route-map or routermac: the command's no form does not know the word
-	f.set(r, "no "+command)
+	if f.process == nil {
+		return
+	}
+	lines := []string{"configure terminal", fmt.Sprintf("route-map out%d deny 5", r.site)}
+	switch r.family {
+	case wire.EVPN: // of which it has one; FRR 8.4 does not match its prefix
+		lines = append(lines, "match evpn route-type prefix")
+	case wire.VPNv6:
+		lines = append(lines, "match ipv6 address prefix-list gone", "exit", "ipv6 prefix-list gone permit "+r.prefix6())
+	default:
+		lines = append(lines, "match ip address prefix-list gone", "exit", "ip prefix-list gone permit "+r.prefix4())
+	}
+	f.tell(append(lines, "end")...)
+	f.tell("clear bgp " + frrFamilies[r.family] + " " + f.server() + " soft out")
 }
 
 func (f *frrPE) kill() { f.process.kill(); f.process = nil }
