@@ -41,11 +41,22 @@ class NewMove(Body):
     reason: Text = ""
 
 
+class NewCopy(Body):
+    """A copy of a VM's memory and disk to an endpoint, ahead of a move."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    vm: Name
+    endpoint: Name
+    reason: Text = ""
+
+
 class Move(BaseModel):
-    """A move. `state`: waiting (for its turn), moving, undoing, done, undone. `step` is its present step; after the end
-    it is `normal`, or the cleanup that a cloudlet still has to do. `reason` says why the move did not end as intended.
-    `at` is the endpoint where the VM is, `address` its present address. `figures` has the values of all copies, by
-    step; `seconds` is the duration of the move."""
+    """A move. `ahead`: it only copies, ahead of another one; the VM stays. `state`: waiting (for its turn), moving,
+    undoing, done, undone. `step` is its present step; after the end it is `normal`, or the cleanup that a cloudlet
+    still has to do. `reason` says why the move did not end as intended. `at` is the endpoint where the VM is,
+    `address` its present address. `figures` has the values of all copies, by step; `seconds` is the duration of the
+    move."""
 
     name: str
     vm: str
@@ -58,6 +69,7 @@ class Move(BaseModel):
     reason: str
     asked_by: str
     keep: bool
+    ahead: bool
     at: str
     address: str
     new_address: str | None
@@ -96,6 +108,15 @@ async def create(body: NewMove, region: Running) -> Move:
     row = await region.migration.moves.start(
         body.vm, body.endpoint, keep=body.keep, linger=body.linger, asked_by="operator", reason=body.reason
     )
+    return shown_as(row)
+
+
+@router.post("/ahead", status_code=201, responses=errors(409), summary="Copy a VM ahead of a move")
+async def prepare(body: NewCopy, region: Running) -> Move:
+    """Copy a VM's memory and disk to where it may move later, over a thin line. Both ends keep the copies for the
+    policy's `migration.keep_seconds`: a move there in that time copies only what has changed. The VM runs on where it
+    is. A copy waits for its turn as a move does, and ends when the VM is to move."""
+    row = await region.migration.moves.prepare(body.vm, body.endpoint, asked_by="operator", reason=body.reason)
     return shown_as(row)
 
 
@@ -190,10 +211,10 @@ def _before(cursor: str | None) -> tuple[datetime, str] | None:
 
 def shown_as(row: MoveRow) -> Move:
     saga = row.kept
-    same = ("name", "vm", "device", "source", "destination", "state", "step", "reason", "asked_by", "created_at")
+    same = ("name", "vm", "device", "source", "destination", "state", "step", "reason", "asked_by", "ahead")
     end = row.ended_at or row.changed_at
     return Move(
-        **{name: getattr(row, name) for name in (*same, "changed_at", "ended_at")},
+        **{name: getattr(row, name) for name in (*same, "created_at", "changed_at", "ended_at")},
         endpoint=saga.plan.destination.endpoint,
         keep=saga.plan.keep,
         at=saga.here.endpoint,

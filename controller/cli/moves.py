@@ -78,6 +78,26 @@ def start(
             )
 
 
+@app.verb("prepare", "weft move prepare web c2-lan\nweft move prepare web c2-lan --watch")
+def prepare(
+    vm: Annotated[str, typer.Argument(metavar="VM", help="A VM's name.", autocompletion=names("vms"))],
+    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="Target LAN.", autocompletion=names("endpoints"))],
+    reason: Annotated[str, typer.Option(help="A note for the record.")] = "",
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the copy to its end.")] = False,
+) -> None:
+    """Copy a VM's memory and disk to another cloudlet ahead of a move. The VM stays. Both cloudlets keep the copies for
+    a time that the policy says (migration.keep_seconds), in which a move there copies only what has changed."""
+    with Client() as api:
+        answer = api.post(path("moves", "ahead"), {"vm": vm, "endpoint": endpoint, "reason": reason})
+        if watch:
+            _follow(api, answer["name"])
+        else:
+            done(
+                answer,
+                f"{answer['name']}: {vm} is to be copied to {endpoint}; `weft move watch {answer['name']}` shows how",
+            )
+
+
 @app.verb("list", "weft move list\nweft move list --vm web --limit 5")
 def list_(
     vm: Annotated[str | None, typer.Option(help="Only of this VM.", autocompletion=names("vms"))] = None,
@@ -178,6 +198,8 @@ def _follow(api: Client, name: str) -> None:
     if not move:
         raise CheckFailed(f"{name}: the controller ended the stream")
     where = f"{move['vm']} is at {move['at']}, known by {move['address']}"
+    if move.get("ahead") and move["state"] == "done":
+        where += f", and a copy of it at {move['endpoint']}"
     text = f"{name} is {move['state']} after {_took(move['seconds'])}: {where}"
     text += f"; {move['reason']}" if move["reason"] else ""
     if move["state"] == "undone":

@@ -4,7 +4,19 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, ForeignKey, String, UniqueConstraint, and_, delete, or_, select, update
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    ForeignKey,
+    String,
+    UniqueConstraint,
+    and_,
+    delete,
+    false,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -15,8 +27,9 @@ from controller.db.base import NAME, NUMBER, Base, Time
 
 class MoveRow(Base):
     """`source` and `destination` are cloudlets. `live` is the VM's name while the move is under way, and None
-    afterwards: a VM has one move at a time. `saga` is the move's state (`controller.core.saga`), `revision` counts its
-    changes. A move that is over and whose step is not `normal` waits for a cloudlet to remove remains."""
+    afterwards: a VM has one move at a time. `ahead`: the move only copies, ahead of another one. `saga` is the move's
+    state (`controller.core.saga`), `revision` counts its changes. A move that is over and whose step is not `normal`
+    waits for a cloudlet to remove remains."""
 
     __tablename__ = "moves"
     __table_args__ = (UniqueConstraint("live"),)
@@ -31,6 +44,7 @@ class MoveRow(Base):
     step: Mapped[str] = mapped_column(String(16))
     reason: Mapped[str] = mapped_column(String(1000), default="")
     asked_by: Mapped[str] = mapped_column(NAME, default="")
+    ahead: Mapped[bool] = mapped_column(server_default=false(), default=False)
     saga: Mapped[dict[str, Any]] = mapped_column(JSON)
     revision: Mapped[int] = mapped_column(default=1)
     created_at: Mapped[datetime] = mapped_column(Time, default=now, index=True)
@@ -100,6 +114,13 @@ async def of_device(session: AsyncSession, device: str) -> MoveRow | None:
     """Return the move that is under way because of a device."""
     query = select(MoveRow).where(MoveRow.live.is_not(None), MoveRow.device == device)
     row: MoveRow | None = await session.scalar(query)
+    return row
+
+
+async def latest_done(session: AsyncSession, vm: str) -> MoveRow | None:
+    """Return the latest move of a VM that was done."""
+    done = MoveRow.vm == vm, MoveRow.state == Phase.DONE
+    row: MoveRow | None = await session.scalar(select(MoveRow).where(*done).order_by(MoveRow.ended_at.desc()).limit(1))
     return row
 
 

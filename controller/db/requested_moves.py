@@ -16,6 +16,7 @@ _STANDS = and_(
     MoveRow.vm == VmRow.name,
     SightingRow.device == VmRow.device,
     MoveRow.asked_by != DECIDING,
+    ~MoveRow.ahead,
     MoveRow.state != Phase.UNDONE,
     MoveRow.created_at >= SightingRow.since,
     MoveRow.created_at >= VmRow.created_at,  # otherwise it was of another VM of that name

@@ -129,6 +129,7 @@ async def with_mac(session: AsyncSession, macs: Collection[str]) -> VmRow | None
 
 
 async def moves(session: AsyncSession, names: Collection[str]) -> dict[str, str]:
-    """Return the moves that are under way, by VM."""
-    rows = await session.execute(select(MoveRow.live, MoveRow.name).where(MoveRow.live.in_(names)))
+    """Return the moves that are under way, by VM, without those that only copy ahead of another one."""
+    moving = MoveRow.live.in_(names), ~MoveRow.ahead
+    rows = await session.execute(select(MoveRow.live, MoveRow.name).where(*moving))
     return {vm: move for vm, move in rows if vm is not None}

@@ -17,7 +17,14 @@ from controller.wire.moves import Keep, Tuning
 
 
 async def planned(
-    session: AsyncSession, intent: Intent, vm: VmRow, endpoint: str, *, keep: bool, linger: float | None
+    session: AsyncSession,
+    intent: Intent,
+    vm: VmRow,
+    endpoint: str,
+    *,
+    keep: bool = False,
+    linger: float | None = None,
+    ahead: bool = False,
 ) -> Plan:
     """Return the plan of a move of the VM, which is locked, to an endpoint. Raises Refused if it is not possible
     now."""
@@ -44,6 +51,8 @@ async def planned(
         for place in {source.cloudlet, destination.cloudlet} & owed_by(other):
             raise conflict(f"{place} still has to clear away the remains of {vm.name} that {other.name} left", "vm")
     rules = intent.policy.migration
+    if ahead and not rules.keep_seconds:
+        raise conflict("nothing would be kept: migration.keep_seconds is 0 in the policy", "vm")
     plan = Plan(
         move=f"move-{secrets.token_hex(5)}",
         machine=vm.made_of,
@@ -55,10 +64,11 @@ async def planned(
         keep=keep,
         linger=rules.linger_seconds if linger is None else linger,
         borrowed=await borrowed(session, vm),
+        ahead=ahead,
         tuning=Tuning(
             downtime_ms=rules.downtime_ms,
             compression=rules.compression,
-            post_copy=rules.post_copy,
+            post_copy=rules.post_copy and not ahead,
             keep=Keep(seconds=rules.keep_seconds, bytes=rules.keep_bytes) if rules.keep_seconds else None,
             mirror=rules.mirror_bytes,
         ),

@@ -6,6 +6,7 @@ does the rest (`controller.migration.move_scheduler`)."""
 import asyncio
 import logging
 from collections.abc import Collection
+from contextlib import suppress
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,11 +15,12 @@ from controller.agents.registry import Agents
 from controller.changes.flow import Changes
 from controller.core.bandwidth_limits import most
 from controller.core.clock import now
-from controller.core.refusals import conflict
+from controller.core.refusals import Refused, conflict
 from controller.core.saga import (
     Cancel,
     Event,
     Hurry,
+    Plan,
     Said,
     Wandered,
     begin,
@@ -29,7 +31,7 @@ from controller.core.saga import (
 from controller.core.saga.steps import Side
 from controller.core.understood import understood
 from controller.db import events, moves, names, platforms, sightings, vms
-from controller.db.engine import Database
+from controller.db.engine import Database, Work
 from controller.db.moves import MoveRow
 from controller.db.vms import STOPPING, VmRow
 from controller.migration import machine_reports as machines
@@ -45,6 +47,12 @@ from controller.wire.moves import POWER, MoveReport, Order, Orders, Progress
 log = logging.getLogger(__name__)
 
 KIND = "moves"
+
+GIVES_WAY = 20.0
+"""Seconds that a request for a move waits for the end of a copy ahead of time."""
+
+LOOK = 0.2
+"""Seconds between two looks at whether it has ended."""
 
 BEGINNING = ("switchover", "activate")
 """Acts that an agent begins only if their order still exists."""
@@ -83,24 +91,46 @@ class Moves:
         """Request a move of a VM to an endpoint; it waits for its turn. `keep`: the VM keeps its address. `linger`:
         seconds that the old address lives on, None for the policy's value. `decision` is the decision that led to the
         move; without one, the prediction is recorded all the same. Raises Refused."""
+        await self._make_way(vm)
 
         async def work(session: AsyncSession) -> MoveRow:
             machine = await vms.get(session, vm, lock=True)
             if machine is None:
                 raise await names.unknown(session, "vm", "VM", vm)
             plan = await planned(session, self._changes.intent, machine, endpoint, keep=keep, linger=linger)
-            at = now()
-            row = MoveRow(name=plan.move, vm=vm, device=machine.device, asked_by=asked_by[:63], created_at=at)
-            row.source, row.destination = plan.source.cloudlet, plan.destination.cloudlet
-            row.keep(begin(plan, at.timestamp()), at)
-            session.add(row)
             await note(session, self._changes.intent, machine, endpoint, plan.move, decision)
             text = f"{plan.move}: {vm} is to move from {plan.source.endpoint} to {endpoint}"
-            data = {"vm": vm, "source": row.source, "destination": row.destination, "asked_by": asked_by}
-            await events.add(session, "move-waiting", plan.move, f"{text}: {reason}" if reason else text, **data)
-            await self._say(session, row)
-            return row
+            return await self._begun(session, plan, asked_by, f"{text}: {reason}" if reason else text)
 
+        return await self._requested(work, vm)
+
+    async def prepare(self, vm: str, endpoint: str, *, asked_by: str = "", reason: str = "") -> MoveRow:
+        """Request that a VM's memory and disk are copied to an endpoint ahead of a move. Both ends keep the copies for
+        as long as the policy says, and the VM stays. Raises Refused."""
+
+        async def work(session: AsyncSession) -> MoveRow:
+            machine = await vms.get(session, vm, lock=True)
+            if machine is None:
+                raise await names.unknown(session, "vm", "VM", vm)
+            plan = await planned(session, self._changes.intent, machine, endpoint, ahead=True)
+            text = f"{plan.move}: {vm} is to be copied from {plan.source.endpoint} to {endpoint}, and to stay"
+            return await self._begun(session, plan, asked_by, f"{text}: {reason}" if reason else text)
+
+        return await self._requested(work, vm)
+
+    async def _begun(self, session: AsyncSession, plan: Plan, asked_by: str, text: str) -> MoveRow:
+        """Add a move that waits for its turn, with its event."""
+        at, vm = now(), plan.machine.name
+        row = MoveRow(name=plan.move, vm=vm, device=plan.device, ahead=plan.ahead, asked_by=asked_by[:63])
+        row.created_at, row.source, row.destination = at, plan.source.cloudlet, plan.destination.cloudlet
+        row.keep(begin(plan, at.timestamp()), at)
+        session.add(row)
+        data = {"vm": vm, "source": row.source, "destination": row.destination, "asked_by": asked_by}
+        await events.add(session, "move-waiting", plan.move, text, **data)
+        await self._say(session, row)
+        return row
+
+    async def _requested(self, work: Work[MoveRow], vm: str) -> MoveRow:
         try:
             row = await self._database.transact(work)
         except IntegrityError:
@@ -108,6 +138,20 @@ class Moves:
         self._turned([])
         self._wakeup.ring()
         return row
+
+    async def _make_way(self, vm: str) -> None:
+        """End a copy of the VM ahead of time: it must not hold up a move. If it does not end soon, the move will be
+        refused for it."""
+        with suppress(TimeoutError, Refused):
+            async with asyncio.timeout(GIVES_WAY):
+                while True:
+                    async with self._database.read() as session:
+                        copying = next((row for row in await moves.of_vm(session, vm) if row.ahead), None)
+                    if copying is None:
+                        return
+                    if revocable(copying.kept):
+                        await self.cancel(copying.name, "the VM is to move")
+                    await asyncio.sleep(LOOK)
 
     async def cancel(self, name: str, why: str = "it was cancelled") -> MoveRow:
         """End a move as if it had never been requested. Raises Refused if it is over, or has reached the switchover."""

@@ -16,7 +16,7 @@ from controller.core.intent import Intent
 from controller.core.policy.model import Migration
 from controller.core.profiles import Past
 from controller.core.refusals import conflict, unknown
-from controller.db import bandwidths, decisions, neighbours, platforms, profiles
+from controller.db import bandwidths, decisions, moves, neighbours, platforms, profiles
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.db.vms import VmRow
@@ -62,10 +62,17 @@ async def predict(
         history=[_profile(row) for row in await profiles.history(session, vm.name, machine.image, between)],
         downtime_ms=policy.downtime_ms,
         most=most(policy.bandwidth, *there, at),
-        kept=bool(policy.keep_seconds)
-        and await profiles.came_from(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
+        kept=await _kept(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
     )
     return _relation(measured.get(there), at), estimate(facts)
+
+
+async def _kept(session: AsyncSession, vm: str, between: tuple[str, str], since: datetime) -> bool:
+    """Return whether both ends have copies that were kept since then: of the VM's way here, or made ahead of a move."""
+    latest = await moves.latest_done(session, vm)
+    if latest is not None and latest.ahead:
+        return (latest.source, latest.destination) == between and (latest.ended_at or since) > since
+    return await profiles.came_from(session, vm, between, since)
 
 
 async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> list[str]:

@@ -32,10 +32,11 @@ async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime, 
         await _give_up(session, after)
     if after.phase.over and not before.phase.over:
         figures = {str(step): found for step, found in after.figures.items()}
-        if after.phase is Phase.DONE:
+        if after.phase is Phase.DONE and not after.copied:
             await _learn(session, after, at, figures)
         await _tell_end(session, row, after)
-        after_commit(session, lambda: metrics.ended(after.phase, at.timestamp() - after.began, figures))
+        outcome = "copied" if after.copied else after.phase
+        after_commit(session, lambda: metrics.ended(outcome, at.timestamp() - after.began, figures))
     return after.tasks != before.tasks or after.phase is not before.phase
 
 
@@ -93,6 +94,8 @@ async def _learn(session: AsyncSession, saga: Saga, at: datetime, figures: Mappi
 
 async def _tell_end(session: AsyncSession, row: MoveRow, saga: Saga) -> None:
     where = f"{row.vm} is at {saga.here.endpoint}, known by {saga.address}"
+    if saga.copied:
+        where += f", and a copy of it at {saga.plan.destination.endpoint}"
     text = f"{row.name} is {saga.phase}: {where}" + (f"; {saga.reason}" if saga.reason else "")
     data = {"vm": row.vm, "source": row.source, "destination": row.destination, "reason": saga.reason}
     await events.add(session, f"move-{saga.phase}", row.name, text, **data)

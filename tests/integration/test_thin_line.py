@@ -122,6 +122,33 @@ def test_the_way_home_costs_what_has_changed(thin: Hosts) -> None:
     assert not sealed(one), "the machine was stopped: its memory is worth nothing"
 
 
+def test_a_copy_ahead_of_a_move_makes_that_cheap(thin: Hosts) -> None:
+    """A transfer that is aborted at its source first leaves copies at both ends; the machine has stayed meanwhile."""
+    one, two = thin.one, thin.two
+    kept = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
+    boot(one)
+    work(one, "memory", "start", "mib=16", "rate=1")
+    work(one, "disk", "start", "mib=32", "rate=0.1")
+    wires: dict[str, list[int]] = {"disk": [], "memory": []}
+    for name in ("ahead", "m1"):
+        target = prepare(two, name, kept)
+        disk, memory = copy_disk(one, name, target, kept), copy(one, name, target, kept)
+        for what, figures in (("disk", disk), ("memory", memory)):
+            assert figures.wire is not None and figures.pages is not None, what
+            assert figures.pages.kept == (name == "m1"), what
+            wires[what].append(figures.wire)
+        if name == "ahead":
+            one.do(one.driver.abort("vm1", name))
+            two.do(two.driver.abort("vm1", name))
+            assert (condition(one), condition(two)) == ("running", "gone")
+            assert sealed(one) == sealed(two) == {SOCKET, DISK_SOCKET}
+            right(one, "memory", "disk")
+    hand_over(one, two, "m1")
+    right(two, "memory", "disk")
+    assert wires["memory"][1] < wires["memory"][0] / 3
+    assert wires["disk"][1] < wires["disk"][0] / 5
+
+
 @pytest.mark.parametrize("end", ["source", "destination"])
 def test_a_disks_weft_transfer_that_is_killed_costs_the_move_and_no_data(thin: Hosts, end: str) -> None:
     one, two = thin.one, thin.two

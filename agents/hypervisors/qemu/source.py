@@ -189,8 +189,8 @@ class Source:
         return found["wire"] if found is not None else 0
 
     async def back(self) -> None:
-        """End the transfer and the copy, and let the guest run on. Raises Fenced if its memory is already handed
-        over."""
+        """End the transfer and the copy, and let the guest run on. What both ends are to keep of it is kept. Raises
+        Fenced if its memory is already handed over."""
         async with self._monitor.session() as session:
             state, _ = await status(session)
             if state in POSTCOPY or (self._move.irrevocable and state == "failed"):
@@ -205,10 +205,9 @@ class Source:
                 await session.yank()  # it hangs on a path that is gone
                 await _ended(session, _PATIENCE)
                 await mirror.cancel(session)
-            await self._vm.transfer.end()
-            await self._vm.disk_transfer.end()
             if await _run_state(session) in ("paused", "postmigrate"):
                 await session.execute("cont")
+        await self._vm.finish()
 
 
 def _sample(now: float, ram: dict[str, Any], thin: Status | None) -> Sample:

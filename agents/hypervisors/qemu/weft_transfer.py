@@ -149,10 +149,18 @@ class WeftTransfer:
         """Let the process end by itself when its QEMU has ended, so that it can seal a copy that is kept; else end
         it."""
         pid = self._pid()
-        if pid is not None and "--keep" in self._words(pid):
+        if pid is not None and "--keep" in self._words(pid) and await self._streams():
             with suppress(ProcessLookupError, TimeoutError):
                 await _exit(pid, _SEALS)
         await self.end()
+
+    async def _streams(self) -> bool:
+        """Return whether the process has met its QEMU: else it may wait for one for ever."""
+        try:
+            found = await self.status()
+        except HypervisorError:
+            return False
+        return found is not None and found["phase"] in ("streaming", "ended")
 
     def _path(self, what: str) -> Path:
         return self._folder / f"{self._socket}.{what}"

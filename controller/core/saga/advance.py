@@ -164,7 +164,7 @@ def _cancel(turn: Turn, why: str) -> None:
 
 def _wandered(turn: Turn, endpoint: str) -> None:
     plan = turn.saga.plan
-    if endpoint == plan.destination.endpoint:
+    if endpoint == plan.destination.endpoint or plan.ahead:
         return
     if turn.saga.leaving:  # the next move waits for the old address to go
         hurry(turn, f"the device was seen at {endpoint}")

@@ -47,6 +47,9 @@ def _keep(turn: Turn, step: Step, event: Did) -> None:
 
 def go_on(turn: Turn, after: Step) -> None:
     """Enter the next step that this move has, or end the move."""
+    if turn.saga.plan.ahead and after is Step.MEMORY:
+        _copied(turn)
+        return
     for step in FORWARD[FORWARD.index(after) + 1 :]:
         if step is Step.NORMAL:
             wind_up(turn)
@@ -57,12 +60,24 @@ def go_on(turn: Turn, after: Step) -> None:
         turn.note(step, "skipped")
 
 
+def _copied(turn: Turn) -> None:
+    """End a move that was to copy only. Copies are kept by ends of a thin line, which tell about pages."""
+    figures = turn.saga.figures.get(Step.MEMORY)
+    if figures is None or figures.pages is None:
+        undo(turn, 'nothing is kept: the drivers carry no thin line (their option compression = "thin")')
+        return
+    turn.but(copied=True)
+    undo(turn, "")
+
+
 def _skipped(saga: Saga, step: Step) -> bool:
     match step:
         case Step.DISK:
             return saga.plan.machine.disk is None
+        case Step.CONNECT:
+            return saga.plan.ahead
         case Step.RESERVE:
-            return saga.plan.keep
+            return saga.plan.keep or saga.plan.ahead
         case Step.JOIN | Step.LEAVE:
             return saga.new is None or bool(saga.reason)
         case _:

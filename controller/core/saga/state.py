@@ -40,7 +40,8 @@ class MoveEnd:
 class Plan:
     """The machine to move, and both ends. `serving` is the vNIC that has the address `old`; a move that is to `keep` it
     needs no other. `linger`: the longest time in seconds that the old address stays after the device has joined the new
-    one, while it is in use. `borrowed` is a pool that the source joined only for the move that brought the VM there."""
+    one, while it is in use. `borrowed` is a pool that the source joined only for the move that brought the VM there.
+    `ahead`: the move only copies, ahead of another one; both ends keep the copies, and the VM stays."""
 
     move: str
     machine: Machine
@@ -52,6 +53,7 @@ class Plan:
     keep: bool = False
     linger: float = 0.0
     borrowed: str | None = None
+    ahead: bool = False
     tuning: Tuning = field(default_factory=Tuning)
     fence_seconds: float = 10.0
 
@@ -79,7 +81,7 @@ class Saga:
     the destination. `committed` says why the source will not run it: it reported so (`told`), or it was `silent` for so
     long that it has stopped the VM by itself. `begun`: the destination has begun to run it, and from then on only its
     own report proves that it does not. `placed`: the destination was ordered to run it, and did. `swapped`: the old
-    address is gone; `hurried`: its lingering was cut short.
+    address is gone; `hurried`: its lingering was cut short. `copied`: the move was to copy only, and has.
 
     `pool` is one that the destination joined for the move, at the generation `joined`; `pair` was reserved for it. That
     and the old pair are kept until `held`. `returned`: the source has left the pool that the plan has `borrowed`."""
@@ -102,6 +104,7 @@ class Saga:
     placed: bool = False
     swapped: bool = False
     hurried: bool = False
+    copied: bool = False
     pool: str | None = None
     joined: int | None = None
     pair: int | None = None

@@ -22,7 +22,7 @@ class Turn:
 
     def note(self, step: Step, state: Any, detail: str = "", figures: Figures | None = None) -> None:
         """Note how a step begins or ends."""
-        undoing = self.saga.phase is Phase.UNDOING
+        undoing = self.saga.phase is Phase.UNDOING and not self.saga.copied
         self.notes.append(Note(step, state, undoing, detail[:1000], figures or Figures()))
 
     def ask(self, side: Side, step: Step) -> None:

@@ -1,4 +1,5 @@
-"""The way back: as if there had been no move, or back to where it can be tried again."""
+"""The way back: as if there had been no move, or back to where it can be tried again. A move that was to copy only
+comes this way to its good end."""
 
 from controller.core.saga.state import Phase, Saga, Task
 from controller.core.saga.steps import BACKOFF, Side, Step
@@ -25,7 +26,8 @@ def undo(turn: Turn, why: str, *, ready: bool = False) -> None:
 
 def unwind(turn: Turn) -> None:
     """Order the next steps of undoing. The destination comes first if it might have run the VM; otherwise both
-    cloudlets go at the same time, so that neither waits for the other."""
+    cloudlets go at the same time, so that neither waits for the other. The source of copies that are kept comes first:
+    its end of the line ends the destination's."""
     for side in _next(turn.saga):
         task = turn.saga.task(side)
         if task is None and turn.saga.again_at is None:
@@ -45,13 +47,15 @@ def unwind(turn: Turn) -> None:
     elif saga.pair is not None:
         own(turn, Step.RELEASE)
     else:
-        turn.finish(Phase.UNDONE)
+        turn.finish(Phase.DONE if saga.copied else Phase.UNDONE)
 
 
 def _next(saga: Saga) -> list[Side]:
     left = saga.touched - saga.cleared
     if saga.committed and "destination" in left:
         return ["destination"]
+    if saga.copied and "source" in left:
+        return ["source"]
     return sorted(left)
 
 

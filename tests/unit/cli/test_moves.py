@@ -31,6 +31,7 @@ MOVE: dict[str, Any] = {
     "reason": "",
     "asked_by": "operator",
     "keep": False,
+    "ahead": False,
     "at": "c2-lan",
     "address": "10.2.0.3",
     "new_address": "10.2.0.3",
@@ -55,6 +56,18 @@ def test_start(controller: Controller, weft: Weft) -> None:
     result = weft("move", "start", "v1", "c2-lan", "--linger", "5", "--keep")
     assert controller.body == {"vm": "v1", "endpoint": "c2-lan", "keep": True, "linger": 5.0, "reason": ""}
     assert result.code == 0 and "move-1: v1 is to move to c2-lan" in result.out
+
+
+def test_prepare(controller: Controller, weft: Weft) -> None:
+    copy = MOVE | {"ahead": True, "at": "c1-lan", "address": "10.1.0.3"}
+    controller.answers["POST", "/api/v1/moves/ahead"] = copy | {"state": "waiting"}
+    controller.answers["GET", "/api/v1/moves/move-1"] = lambda request: stream(copy)
+    result = weft("move", "prepare", "v1", "c2-lan")
+    assert controller.body == {"vm": "v1", "endpoint": "c2-lan", "reason": ""}
+    assert result.code == 0 and "move-1: v1 is to be copied to c2-lan" in result.out
+    result = weft("move", "prepare", "v1", "c2-lan", "--watch")
+    assert result.code == 0
+    assert "v1 is at c1-lan, known by 10.1.0.3, and a copy of it at c2-lan" in " ".join(result.out.split())
 
 
 def test_list_and_show(controller: Controller, weft: Weft) -> None:

@@ -10,8 +10,10 @@ from controller.core.clock import now
 from controller.core.estimates import BANDWIDTH, Input
 from controller.core.policy.model import Migration
 from controller.core.prediction import Load, Path, forecast
+from controller.core.saga import Phase, Step
 from controller.db import profiles
 from controller.db import vms as table
+from controller.db.moves import MoveRow
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.migration.follow_device import consider, note
@@ -158,6 +160,11 @@ async def test_the_way_home_is_predicted_by_ways_home(controller: Controller) ->
     assert (await inputs(600))["ratio"].value == pytest.approx(0.4)
     assert (await inputs(0))["ratio"].value == pytest.approx(0.4)
     assert (await inputs(0))["bandwidth"].value == pytest.approx(60e6)
+    for number, (to, ratio) in enumerate((("c3", 0.4), ("c2", 0.02))):  # copies of c1 are those of the latest one
+        copied = MoveRow(name=f"copy{number}", vm="web", device="m1", ahead=True, source="c1", destination=to, saga={})
+        copied.state, copied.step, copied.ended_at = Phase.DONE, Step.NORMAL, now()
+        await add(controller, copied)
+        assert (await inputs(86400))["ratio"].value == pytest.approx(ratio)
     found = (await controller.get("/profiles"))["items"]
     assert [(one["move"], one["kept"]) for one in found] == [
         ("mv4", True),

@@ -13,8 +13,9 @@ the path and the query by name. It returns the document of the answer."""
 
 
 def policy(name: str) -> dict[str, Any]:
-    """Return a policy with one pool."""
-    return {"apiVersion": "weft/v1", "vcps": {name: {"members": ["c1-lan", "c2-lan"]}}}
+    """Return a policy with one pool, by which copies of VMs are kept."""
+    vcps = {name: {"members": ["c1-lan", "c2-lan"]}}
+    return {"apiVersion": "weft/v1", "vcps": vcps, "migration": {"keep_seconds": 60}}
 
 
 def build(say: Say) -> None:
@@ -96,6 +97,8 @@ def use(say: Say) -> None:
     say("GET /api/v1/neighbours/history", cloudlet="c1", neighbour="c2")
     say("GET /api/v1/neighbours/matrix", vcp="blue")
     say("GET /api/v1/moves/prediction", vm="web", endpoint="c2-lan")
+    copy = say("POST /api/v1/moves/ahead", {"vm": "web", "endpoint": "c2-lan"})["name"]
+    say("DELETE /api/v1/moves/{name}", name=copy)
     move = say("POST /api/v1/moves", {"vm": "web", "endpoint": "c2-lan"})["name"]
     say("GET /api/v1/moves/{name}", name=move)
     say("DELETE /api/v1/moves/{name}", name=move)

@@ -21,11 +21,12 @@ class Moves(RuleBasedStateMachine):
         disk=st.booleans(),
         linger=st.sampled_from([0.0, 30.0]),
         borrowed=st.sampled_from([None, "blue"]),
+        ahead=st.sampled_from([False, False, True]),
         step=st.sampled_from([*FORWARD, Step.RELEASE, Step.DISCONNECT]),
     )
-    def ask(self, keep: bool, disk: bool, linger: float, borrowed: str | None, step: Step) -> None:
+    def ask(self, keep: bool, disk: bool, linger: float, borrowed: str | None, ahead: bool, step: Step) -> None:
         """Begin a move in which all goes well up to some step."""
-        self.world = World.of(plan(keep=keep, disk=disk, linger=linger, borrowed=borrowed))
+        self.world = World.of(plan(keep=keep, disk=disk, linger=linger, borrowed=borrowed, ahead=ahead))
         for _ in range(30):
             if self.world.saga.step is step:
                 break
@@ -187,7 +188,7 @@ class Moves(RuleBasedStateMachine):
         assert len(world.running) == (0 if ended else 1), world
         assert saga.phase in (Phase.DONE, Phase.UNDONE) and saga.step is Step.NORMAL and not saga.tasks
         assert saga.placed if ended else world.running[0] == ("destination" if saga.placed else "source"), world
-        assert (saga.phase is Phase.DONE) == saga.placed
+        assert (saga.phase is Phase.DONE) == (saga.copied if saga.plan.ahead else saga.placed)
         assert world.agents["source" if saga.placed else "destination"].vm == "none"
         assert world.pool == (saga.pool is not None) and (saga.placed or not world.pool)
         assert world.held == (saga.pair is not None) and (saga.swapped or not world.held)
@@ -196,7 +197,7 @@ class Moves(RuleBasedStateMachine):
         if world.due:
             world.tell()
         assert world.told == {saga.here.endpoint}, "a permit is left over"
-        assert saga.reason or (saga.placed and (saga.swapped or saga.plan.keep))
+        assert saga.reason or saga.copied or (saga.placed and (saga.swapped or saga.plan.keep))
 
 
 TestMoves = Moves.TestCase

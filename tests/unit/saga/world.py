@@ -27,7 +27,7 @@ from controller.core.saga import (
 )
 from controller.core.saga.steps import Side
 from controller.wire.machines import Disk, Machine
-from controller.wire.moves import Figures, Order, Target
+from controller.wire.moves import Figures, Order, Pages, Target
 
 FENCE = 10.0
 
@@ -44,7 +44,9 @@ def machine(*, disk: bool = True) -> Machine:
     )
 
 
-def plan(*, keep: bool = False, disk: bool = True, linger: float = 0.0, borrowed: str | None = None) -> Plan:
+def plan(
+    *, keep: bool = False, disk: bool = True, linger: float = 0.0, borrowed: str | None = None, ahead: bool = False
+) -> Plan:
     return Plan(
         move="move-1",
         machine=machine(disk=disk),
@@ -55,6 +57,7 @@ def plan(*, keep: bool = False, disk: bool = True, linger: float = 0.0, borrowed
         keep=keep,
         linger=linger,
         borrowed=borrowed,
+        ahead=ahead,
         fence_seconds=FENCE,
     )
 
@@ -98,6 +101,8 @@ class World:
     agents: dict[Side, Agent] = field(default_factory=dict)
     told: frozenset[str] = frozenset({"c1-lan"})
     """The endpoints at which the intent permits the VM to be announced."""
+    thin: bool = True
+    """Whether memory goes over a thin line."""
     due: bool = False
 
     @classmethod
@@ -239,7 +244,9 @@ class World:
                 return
             said = Said(side, number, "running")
         else:
-            said = Said(side, number, figures=Figures(seconds=1.0), **result)
+            thin = self.thin and agent.order.act == "memory"
+            pages = Pages(zero=0, same=0, known=0, delta=0, literal=1) if thin else None
+            said = Said(side, number, figures=Figures(seconds=1.0, pages=pages), **result)
         if not garbled:
             agent.sent.append(said)
             self.take(said)
