@@ -89,6 +89,8 @@ def test_a_charon_that_is_killed_in_the_middle_of_a_move(region: Region, rest: R
         region.processes[f"{here}-charon"].start()
         found = ended(rest, move)
         until(lambda: up(rest) == BOTH, lambda: tunnels(rest), 40)
+    # A QEMU that has waited for its line may not have answered its agent for a moment.
+    until(lambda: rest.get("/vms/v1")["condition"] == "running", lambda: (rest.get("/vms/v1"), found), 30)
     vm = rest.get("/vms/v1")
     at = f"{there if found['state'] == 'done' else here}-lan"
-    assert (vm["endpoint"], vm["condition"], vm["move"]) == (at, "running", None), (vm, found)
+    assert (vm["endpoint"], vm["move"]) == (at, None), (vm, found)

@@ -147,10 +147,7 @@ func (e *end) send(ctx context.Context) error {
 	}
 	encoder := codec.NewEncoder(e.memory, references...)
 	encoder.Without = e.without
-	source, err := ends.NewSource(over, encoder, e.workers, e.bandwidth, e.report)
-	if err != nil {
-		return err
-	}
+	source := ends.NewSource(over, encoder, e.workers, e.bandwidth, e.report)
 	e.report.Reached(ends.Ready)
 	qemu, err := awaitQEMU(ctx, e.qemu)
 	if err != nil {
@@ -195,9 +192,6 @@ func (e *end) receive(ctx context.Context) error {
 	for _, reference := range e.references {
 		references = append(references, reference)
 	}
-	decoder, err := codec.NewDecoder(e.memory, references...)
-	if err != nil {
-		return err
-	}
+	decoder := codec.NewDecoder(e.memory, references...)
 	return ends.NewDestination(over, decoder, e.disk > 0, e.report).Run(ctx, qemu.(*net.UnixConn))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/blake3"
 
 	"weft/agents/transfer/internal/stream"
@@ -13,7 +12,7 @@ import (
 // Level says how well a batch is compressed, and so at which cost.
 type Level uint8
 
-// The levels: nothing at all, and zstd's (about) 1, 3, 7 and 11.
+// The levels: nothing at all, and zstd's (zstdLevels).
 const (
 	Stored Level = iota
 	Fast
@@ -29,22 +28,6 @@ func Levels() []Level { return []Level{Stored, Fast, Default, Better, Best} }
 
 func (l Level) String() string {
 	return [levels]string{"stored", "fast", "default", "better", "best"}[l]
-}
-
-// Packer compresses batches. It may be used by several goroutines at once.
-type Packer struct{ encoders [levels]*zstd.Encoder }
-
-// NewPacker returns a packer for `workers` goroutines.
-func NewPacker(workers int) (*Packer, error) {
-	p := &Packer{}
-	for level, speed := range []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBetterCompression, zstd.SpeedBestCompression} {
-		made, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(speed), zstd.WithEncoderConcurrency(workers), zstd.WithEncoderCRC(false))
-		if err != nil {
-			return nil, err
-		}
-		p.encoders[level+1] = made
-	}
-	return p, nil
 }
 
 // Batch is a part of the stream, encoded but not yet compressed.
@@ -73,8 +56,8 @@ type Repeated struct{ Pages, Literals int }
 func (b *Batch) Len() int { return len(b.code) + len(b.literals) }
 
 // Pack returns the batch as it goes to the other end: level, lengths of stream, operations and literals, the digest of
-// the stream's bytes, and operations and literals.
-func (p *Packer) Pack(b *Batch, level Level) []byte {
+// the stream's bytes, and operations and literals. It may be called by several goroutines at once.
+func (b *Batch) Pack(level Level) ([]byte, error) {
 	packed := append(slices.Grow(packs.take(), 64+b.Len()), byte(level))
 	for _, n := range []int{len(b.Stream), len(b.code), len(b.literals)} {
 		packed = binary.AppendUvarint(packed, uint64(n))
@@ -82,11 +65,11 @@ func (p *Packer) Pack(b *Batch, level Level) []byte {
 	digest := blake3.Sum256(b.Stream)
 	packed = append(packed, digest[:]...)
 	if level == Stored {
-		return append(append(packed, b.code...), b.literals...)
+		return append(append(packed, b.code...), b.literals...), nil
 	}
 	plain := append(append(plains.take(), b.code...), b.literals...)
 	defer plains.free(plain)
-	return p.encoders[level].EncodeAll(plain, packed)
+	return compress(packed, plain, level)
 }
 
 // Alone returns the batch without references to anything that the other end has: each page is a literal. A decoder that

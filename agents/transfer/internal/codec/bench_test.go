@@ -16,18 +16,11 @@ func BenchmarkStream(b *testing.B) {
 	for range 4 {
 		sent = append(sent, guest.Round(guest.Write(4000), false)...)
 	}
-	p, err := NewPacker(1)
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.SetBytes(int64(len(sent)))
 	b.ReportAllocs()
 	for b.Loop() {
 		e := NewEncoder(NewMemory(len(guest.Pages), InMemory))
-		d, err := NewDecoder(NewMemory(len(guest.Pages), InMemory))
-		if err != nil {
-			b.Fatal(err)
-		}
+		d := NewDecoder(NewMemory(len(guest.Pages), InMemory))
 		reader := stream.NewReader(bytes.NewReader(sent))
 		for record, err := reader.Next(); err == nil; record, err = reader.Next() {
 			if err := e.Add(record, reader.Blocks()); err != nil {
@@ -37,12 +30,12 @@ func BenchmarkStream(b *testing.B) {
 				continue
 			}
 			batch := e.Flush()
-			packed := p.Pack(batch, Fast)
-			if _, _, err := d.Decode(packed); err != nil {
+			bytes := packed(b, batch, Fast)
+			if _, _, err := d.Decode(bytes); err != nil {
 				b.Fatal(err)
 			}
 			batch.Free()
-			Free(packed)
+			Free(bytes)
 		}
 	}
 }

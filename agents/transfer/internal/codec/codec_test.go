@@ -94,20 +94,17 @@ func reference(pages fixed) Reference {
 }
 
 // ends returns both ends, with mirrors of so many pages; the encoder knows disk(), the decoder `references`.
-func ends(t testing.TB, capacity int, references ...Pages) (*Encoder, *Decoder) {
-	d, err := NewDecoder(NewMemory(capacity, InMemory), references...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewEncoder(NewMemory(capacity, InMemory), reference(disk())), d
+func ends(capacity int, references ...Pages) (*Encoder, *Decoder) {
+	return NewEncoder(NewMemory(capacity, InMemory), reference(disk())), NewDecoder(NewMemory(capacity, InMemory), references...)
 }
 
-func packer(t testing.TB) *Packer {
-	p, err := NewPacker(1)
+// packed returns a batch as it goes to the other end.
+func packed(t testing.TB, batch *Batch, level Level) []byte {
+	bytes, err := batch.Pack(level)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return bytes
 }
 
 // add adds records, and returns the stream that they are.
@@ -122,14 +119,13 @@ func add(t testing.TB, e *Encoder, records []stream.Record) (all []byte) {
 }
 
 func TestTheOtherEndGetsTheSameBytes(t *testing.T) {
-	p := packer(t)
 	for seed := range uint64(20) {
 		for _, capacity := range []int{1 << 10, 20, 0} {
-			e, d := ends(t, capacity, disk())
+			e, d := ends(capacity, disk())
 			var counts Counts
 			for i, part := range slices.Collect(slices.Chunk(records(seed, blocks), 50)) {
 				want := add(t, e, part)
-				got, found, err := d.Decode(p.Pack(e.Flush(), Levels()[i%levels]))
+				got, found, err := d.Decode(packed(t, e.Flush(), Levels()[i%levels]))
 				if err != nil || !bytes.Equal(got, want) {
 					t.Fatalf("seed %d, %d pages mirrored: other bytes, error %v", seed, capacity, err)
 				}
@@ -145,19 +141,19 @@ func TestTheOtherEndGetsTheSameBytes(t *testing.T) {
 }
 
 func TestABatchThatCannotBeDecodedComesAgainAlone(t *testing.T) {
-	p, spoilt, wrong := packer(t), disk(), 0
+	spoilt, wrong := disk(), 0
 	for i := range spoilt {
 		spoilt[i] = page(rand.New(rand.NewPCG(9, uint64(i))))
 	}
 	for seed := range uint64(20) {
-		e, d := ends(t, 1<<10, spoilt)
+		e, d := ends(1<<10, spoilt)
 		for _, part := range slices.Collect(slices.Chunk(records(seed, blocks), 50)) {
 			want := add(t, e, part)
 			batch := e.Flush()
-			got, _, err := d.Decode(p.Pack(batch, Default))
+			got, _, err := d.Decode(packed(t, batch, Default))
 			if errors.Is(err, ErrDigest) {
 				wrong++
-				got, _, err = d.Decode(p.Pack(batch.Alone(), Default))
+				got, _, err = d.Decode(packed(t, batch.Alone(), Default))
 			}
 			if err != nil || !bytes.Equal(got, want) {
 				t.Fatalf("seed %d: other bytes, error %v", seed, err)
@@ -170,27 +166,23 @@ func TestABatchThatCannotBeDecodedComesAgainAlone(t *testing.T) {
 }
 
 func TestForgottenReferencesAreNotUsed(t *testing.T) {
-	e, d := ends(t, 1<<10)
+	e, d := ends(1 << 10)
 	e.Forget()
 	want := add(t, e, []stream.Record{{Kind: stream.Page, Named: true, Bytes: disk()[3]}})
-	if got, _, err := d.Decode(packer(t).Pack(e.Flush(), Default)); err != nil || !bytes.Equal(got, want) {
+	if got, _, err := d.Decode(packed(t, e.Flush(), Default)); err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("other bytes, error %v", err)
 	}
 }
 
 func TestAKeptMirrorIsUsed(t *testing.T) {
-	p := packer(t)
-	e, d := ends(t, 1<<10, disk())
+	e, d := ends(1<<10, disk())
 	all := records(3, blocks)
 	add(t, e, all)
-	if _, _, err := d.Decode(p.Pack(e.Flush(), Default)); err != nil {
+	if _, _, err := d.Decode(packed(t, e.Flush(), Default)); err != nil {
 		t.Fatal(err)
 	}
 	homeward := NewEncoder(restored(t, d.memory))
-	back, err := NewDecoder(restored(t, e.memory))
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := NewDecoder(restored(t, e.memory))
 	last := map[int]stream.Record{}
 	for _, r := range all {
 		if r.Kind == stream.Page {
@@ -201,7 +193,7 @@ func TestAKeptMirrorIsUsed(t *testing.T) {
 		}
 	}
 	want := add(t, homeward, slices.Collect(maps.Values(last)))
-	got, counts, err := back.Decode(p.Pack(homeward.Flush(), Default))
+	got, counts, err := back.Decode(packed(t, homeward.Flush(), Default))
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("other bytes, error %v", err)
 	}
@@ -222,14 +214,13 @@ func restored(t *testing.T, kept *Memory) *Memory {
 }
 
 func FuzzABatchOfAnyBytesIsRefused(f *testing.F) {
-	e, _ := ends(f, 64)
-	p := packer(f)
+	e, _ := ends(64)
 	for i, part := range slices.Collect(slices.Chunk(records(1, blocks), 100)) {
 		add(f, e, part)
-		f.Add(p.Pack(e.Flush(), Levels()[i%2]))
+		f.Add(packed(f, e.Flush(), Levels()[i%2]))
 	}
 	f.Fuzz(func(t *testing.T, batch []byte) {
-		_, d := ends(t, 64, disk())
+		_, d := ends(64, disk())
 		for range 2 {
 			if out, _, err := d.Decode(batch); err == nil && len(out) > MostStream {
 				t.Fatalf("%d bytes", len(out))
@@ -240,7 +231,7 @@ func FuzzABatchOfAnyBytesIsRefused(f *testing.F) {
 
 // BenchmarkPack is the speed of each level on pages of which half compress (pace has figures from guests' memory).
 func BenchmarkPack(b *testing.B) {
-	guest, p := qemutest.NewGuest(300, 1), packer(b)
+	guest := qemutest.NewGuest(300, 1)
 	e := NewEncoder(NewMemory(0, InMemory))
 	reader := stream.NewReader(bytes.NewReader(append(guest.Begin(), guest.Round(guest.All(), true)...)))
 	for record, err := reader.Next(); err == nil; record, err = reader.Next() {
@@ -253,7 +244,7 @@ func BenchmarkPack(b *testing.B) {
 		b.Run(level.String(), func(b *testing.B) {
 			b.SetBytes(int64(batch.Len()))
 			for b.Loop() {
-				p.Pack(batch, level)
+				Free(packed(b, batch, level))
 			}
 		})
 	}
@@ -262,10 +253,7 @@ func BenchmarkPack(b *testing.B) {
 func TestAFullBatchIsTakenHoweverItsPagesLie(t *testing.T) {
 	const pages = 1 << 24 // 64 GiB, of which nothing is mirrored
 	large := []stream.Block{{Name: "pc.ram", Size: pages * stream.PageSize}}
-	d, err := NewDecoder(NewMemory(0, InMemory))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := NewDecoder(NewMemory(0, InMemory))
 	e := NewEncoder(NewMemory(0, InMemory))
 	for n := 0; !e.Full(); n++ { // zero pages far from each other: most bytes of operations for each byte of the stream
 		far := n / 2
@@ -277,7 +265,7 @@ func TestAFullBatchIsTakenHoweverItsPagesLie(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := d.Decode(packer(t).Pack(e.Flush(), Fast)); err != nil {
+	if _, _, err := d.Decode(packed(t, e.Flush(), Fast)); err != nil {
 		t.Fatal(err)
 	}
 }

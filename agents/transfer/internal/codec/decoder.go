@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/blake3"
 
 	"weft/agents/transfer/internal/stream"
@@ -18,20 +17,14 @@ var ErrDigest = errors.New("the batch gives other bytes than were sent")
 type Decoder struct {
 	memory  *Memory
 	sources []Pages
-	open    *zstd.Decoder
 	scratch [stream.PageSize]byte // a page that is not mirrored
 	plain   []byte                // of the batch before
 	out     []byte
 }
 
 // NewDecoder returns a decoder with that mirror. `references` are those of the encoder.
-func NewDecoder(memory *Memory, references ...Pages) (*Decoder, error) {
-	capped := zstd.WithDecoderMaxMemory(2*MostStream + mostCode)
-	open, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), capped)
-	if err != nil {
-		return nil, err
-	}
-	return &Decoder{memory: memory, sources: append([]Pages{memory}, references...), open: open}, nil
+func NewDecoder(memory *Memory, references ...Pages) *Decoder {
+	return &Decoder{memory: memory, sources: append([]Pages{memory}, references...)}
 }
 
 // Decode returns the bytes of the stream that a batch stands for, valid until the next call, and its operations. Raises
@@ -48,7 +41,7 @@ func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
 	plain := in.bytes
 	if level != byte(Stored) {
 		var err error
-		if plain, err = d.open.DecodeAll(in.bytes, slices.Grow(d.plain[:0], code+literals)); err != nil {
+		if plain, err = decompress(d.plain, in.bytes, code+literals); err != nil {
 			return nil, counts, fmt.Errorf("a batch that cannot be opened: %w", err)
 		}
 		d.plain = plain

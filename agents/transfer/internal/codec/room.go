@@ -24,5 +24,5 @@ func (r *room) free(bytes []byte) {
 	}
 }
 
-// Free says that nobody needs the bytes of Packer.Pack any more.
+// Free says that nobody needs the bytes of Batch.Pack any more.
 func Free(packed []byte) { packs.free(packed) }

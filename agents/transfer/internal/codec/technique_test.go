@@ -10,10 +10,10 @@ func TestWhatIsLeftOutIsNotUsedAndTheBytesAreTheSame(t *testing.T) {
 		without Techniques
 		ops     []Op
 	}{{Known, []Op{Copy}}, {Deltas, []Op{Same, Delta}}, {Known | Deltas, []Op{Copy, Same, Delta}}} {
-		e, d := ends(t, 1<<10, disk())
+		e, d := ends(1<<10, disk())
 		e.Without = c.without
 		want := add(t, e, records(1, blocks))
-		got, counts, err := d.Decode(packer(t).Pack(e.Flush(), Stored))
+		got, counts, err := d.Decode(packed(t, e.Flush(), Stored))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("without %b: other bytes, error %v", c.without, err)
 		}

@@ -52,10 +52,7 @@ func ends(t *testing.T, ctx context.Context, other func(*line.Line)) error {
 		other(line.New(far))
 		_ = far.Close()
 	}()
-	source, err := NewSource(line.New(near), codec.NewEncoder(codec.NewMemory(1000, codec.InMemory)), 2, 0, NewReport("m"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := NewSource(line.New(near), codec.NewEncoder(codec.NewMemory(1000, codec.InMemory)), 2, 0, NewReport("m"))
 	done := make(chan error, 1)
 	go func() { done <- source.Run(ctx, qemu, migration) }()
 	select {
@@ -134,10 +131,7 @@ func destined(t *testing.T, other func(*line.Line)) ([]byte, error) {
 		other(line.New(far))
 		_ = far.Close()
 	}()
-	decoder, err := codec.NewDecoder(codec.NewMemory(1000, codec.InMemory))
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoder := codec.NewDecoder(codec.NewMemory(1000, codec.InMemory))
 	done := make(chan error, 1)
 	go func() { done <- NewDestination(line.New(near), decoder, false, NewReport("m")).Run(t.Context(), qemu) }()
 	select {
@@ -174,10 +168,7 @@ func TestQEMUGetsNothingOfABatchThatCannotBeRead(t *testing.T) {
 }
 
 func TestABatchThatNoWorkerHasIsNotWaitedFor(t *testing.T) {
-	source, err := NewSource(line.New(nil), codec.NewEncoder(codec.NewMemory(0, codec.InMemory)), 1, 0, NewReport("m"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := NewSource(line.New(nil), codec.NewEncoder(codec.NewMemory(0, codec.InMemory)), 1, 0, NewReport("m"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	order, done := make(chan job, 1), make(chan error, 1)

@@ -23,10 +23,7 @@ func TestTheBacklogIsWhatTheLineHasToCarry(t *testing.T) {
 		_, _ = sender.Write(guest.Round(guest.All(), true))
 	}()
 	report := NewReport("m")
-	source, err := NewSource(line.New(near), codec.NewEncoder(codec.NewMemory(1000, codec.InMemory)), 2, 0, report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := NewSource(line.New(near), codec.NewEncoder(codec.NewMemory(1000, codec.InMemory)), 2, 0, report)
 	done := make(chan error, 1)
 	go func() { done <- source.Run(t.Context(), qemu, migration) }()
 

@@ -24,7 +24,6 @@ import (
 type Source struct {
 	line    *line.Line
 	encoder *codec.Encoder
-	packer  *codec.Packer
 	pace    *pace.Pace
 	window  *line.Window
 	report  *Report
@@ -53,13 +52,9 @@ const (
 
 // NewSource returns the end of a line on which both ends have greeted each other. At most `bandwidth` bits per second go
 // over it; 0 is no limit but the line's. Techniques that the encoder leaves out, this end leaves out, too.
-func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth int64, report *Report) (*Source, error) {
-	packer, err := codec.NewPacker(workers)
-	if err != nil {
-		return nil, err
-	}
+func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth int64, report *Report) *Source {
 	s := &Source{
-		line: over, encoder: encoder, packer: packer, report: report, workers: workers,
+		line: over, encoder: encoder, report: report, workers: workers,
 		without: encoder.Without,
 		pace:    pace.New(workers, pace.NewProcessors().Free),
 		window:  line.NewWindow(float64(bandwidth) / 8),
@@ -68,7 +63,7 @@ func NewSource(over *line.Line, encoder *codec.Encoder, workers int, bandwidth i
 		s.limit = rate.NewLimiter(rate.Limit(bandwidth)/8, int(bandwidth/8/20)+1) // what goes in 50 ms goes at once
 	}
 	report.window = s.window
-	return s, nil
+	return s
 }
 
 // Records is a stream, record by record (stream.Reader).
@@ -155,7 +150,11 @@ func (s *Source) pack(jobs <-chan job) error {
 			level = s.pace.Level(s.window.Rate(), time.Now())
 		}
 		var packed []byte
-		took := pace.Timed(func() { packed = s.packer.Pack(next.batch, level) })
+		var err error
+		took := pace.Timed(func() { packed, err = next.batch.Pack(level) })
+		if err != nil {
+			return err
+		}
 		s.pace.Measured(level, next.batch.Len(), len(packed), took, time.Now())
 		s.report.compressed(next.batch, level, len(packed), took)
 		next.packed <- packed
@@ -255,7 +254,11 @@ func (s *Source) again() error {
 	}
 	s.forget.Store(true)
 	s.report.change(func(status *Status) { status.Wrong++ })
-	return s.line.Write(line.Again, s.packer.Pack(s.untaken[0].Alone(), codec.Fast))
+	packed, err := s.untaken[0].Alone().Pack(codec.Fast)
+	if err != nil {
+		return err
+	}
+	return s.line.Write(line.Again, packed)
 }
 
 func (s *Source) done() error {

@@ -25,7 +25,7 @@ type measurement struct {
 	at time.Time
 }
 
-// Before anything was measured: klauspost's zstd on one core, on guests' memory.
+// Before anything was measured: libzstd on one core, on guests' memory.
 var prior = map[codec.Level]model{
 	codec.Stored:  {3e9, 1},
 	codec.Fast:    {155e6, 0.42},
