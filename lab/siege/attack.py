@@ -87,7 +87,7 @@ def program(module: str, *words: str) -> list[str]:
 
 
 def _group(pid: int, nice: str) -> None:
-    """Give the session of a process that priority among all sessions. Where the kernel divides processors among sessions
-    first (autogroups), a process's own priority counts only within its session."""
+    """Give the session of a process that priority among all. Where the kernel divides processors among sessions first
+    (autogroups), a process's own priority counts only within its session."""
     with suppress(FileNotFoundError, ProcessLookupError):
         Path(f"/proc/{pid}/autogroup").write_text(nice)

@@ -35,6 +35,7 @@ pytestmark = pytest.mark.lab
 
 THIN = {"compression": "thin"}
 RATE = 60  # Mbit/s
+KEEPING = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
 
 
 @pytest.fixture
@@ -59,6 +60,13 @@ def kill(host: Host, socket: str = SOCKET) -> None:
 def copy_disk(here: Host, name: str, target: Target, tuning: Tuning) -> Figures:
     """Copy the disk; return its figures."""
     return here.do(last(here.driver.disk("vm1", name, target, tuning)))
+
+
+def busy(host: Host) -> None:
+    """Boot the machine, which writes much of its memory and little of its disk."""
+    boot(host)
+    work(host, "memory", "start", "mib=16", "rate=1")
+    work(host, "disk", "start", "mib=32", "rate=0.1")
 
 
 def left(thin: Hosts) -> list[Path]:
@@ -99,15 +107,12 @@ def test_there_and_back_under_load(thin: Hosts) -> None:
 def test_the_way_home_costs_what_has_changed(thin: Hosts) -> None:
     """Both ends keep copies of memory and disk; they are deleted when the machine starts anew."""
     one, two = thin.one, thin.two
-    kept = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
-    boot(one)
-    work(one, "memory", "start", "mib=16", "rate=1")
-    work(one, "disk", "start", "mib=32", "rate=0.1")
+    busy(one)
     wires: dict[str, list[int]] = {"disk": [], "memory": []}
     for number, (here, there) in enumerate(((one, two), (two, one))):
         name = f"m{number}"
-        target = prepare(there, name, kept)
-        disk, memory = copy_disk(here, name, target, kept), copy(here, name, target, kept)
+        target = prepare(there, name, KEEPING)
+        disk, memory = copy_disk(here, name, target, KEEPING), copy(here, name, target, KEEPING)
         for what, figures in (("disk", disk), ("memory", memory)):
             assert figures.wire is not None and figures.pages is not None, what
             assert figures.pages.kept == (number == 1), what
@@ -125,14 +130,11 @@ def test_the_way_home_costs_what_has_changed(thin: Hosts) -> None:
 def test_a_copy_ahead_of_a_move_makes_that_cheap(thin: Hosts) -> None:
     """A transfer that is aborted at its source first leaves copies at both ends; the machine has stayed meanwhile."""
     one, two = thin.one, thin.two
-    kept = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
-    boot(one)
-    work(one, "memory", "start", "mib=16", "rate=1")
-    work(one, "disk", "start", "mib=32", "rate=0.1")
+    busy(one)
     wires: dict[str, list[int]] = {"disk": [], "memory": []}
     for name in ("ahead", "m1"):
-        target = prepare(two, name, kept)
-        disk, memory = copy_disk(one, name, target, kept), copy(one, name, target, kept)
+        target = prepare(two, name, KEEPING)
+        disk, memory = copy_disk(one, name, target, KEEPING), copy(one, name, target, KEEPING)
         for what, figures in (("disk", disk), ("memory", memory)):
             assert figures.wire is not None and figures.pages is not None, what
             assert figures.pages.kept == (name == "m1"), what

@@ -9,9 +9,9 @@ from tests.unit.saga.world import World, plan
 BOTH: tuple[Side, ...] = ("source", "destination")
 
 
-def copying(**how: bool) -> World:
+def copying(*, disk: bool = True) -> World:
     """Return a world in which the memory is being copied ahead of a move."""
-    world = World.of(plan(ahead=True, **how))
+    world = World.of(plan(ahead=True, disk=disk))
     world.take(Admitted())
     while world.saga.step is not Step.MEMORY:
         stride(world, *BOTH)
