@@ -128,8 +128,8 @@ async def with_mac(session: AsyncSession, macs: Collection[str]) -> VmRow | None
     return row
 
 
-async def moves(session: AsyncSession, names: Collection[str]) -> dict[str, str]:
-    """Return the moves that are under way, by VM, without those that only copy ahead of another one."""
-    moving = MoveRow.live.in_(names), ~MoveRow.ahead
-    rows = await session.execute(select(MoveRow.live, MoveRow.name).where(*moving))
+async def moves(session: AsyncSession, names: Collection[str], *, ahead: bool = True) -> dict[str, str]:
+    """Return the moves that are under way, by VM; unless `ahead`, without those that only copy ahead of another one."""
+    moving = select(MoveRow.live, MoveRow.name).where(MoveRow.live.in_(names))
+    rows = await session.execute(moving if ahead else moving.where(~MoveRow.ahead))
     return {vm: move for vm, move in rows if vm is not None}

@@ -34,6 +34,8 @@ async def needed(session: AsyncSession, intent: Intent, vcp: str, endpoint: str,
         if row.address is not None and ip_address(row.address) in lan.plan.network:
             return f"{row.name} is known by {row.address}"
     for move in await moves.at(session, lan.cloudlet):
-        if move.live is not None and move.name != left.plan.move and move.kept.plan.destination.endpoint == endpoint:
+        if move.live is None or move.ahead or move.name == left.plan.move:
+            continue
+        if move.kept.plan.destination.endpoint == endpoint:
             return f"{move.vm} is on its way there"
     return None

@@ -46,7 +46,7 @@ class Evacuations:
         async with self._database.read() as session:
             lans = [lan.name for lan in intent.endpoints_of.get(cloudlet, ())]
             rows = [row for row in await vms.at(session, lans) if row.condition in ("running", "unresponsive")]
-            begun.moving = sorted(await vms.moves(session, [row.name for row in rows]))
+            begun.moving = sorted(await vms.moves(session, [row.name for row in rows], ahead=False))
             staying = [row for row in rows if row.name not in begun.moving]
             leaving = [row for row in staying if row.condition == "running"]
             links = await _links(session, intent, cloudlet)

@@ -96,7 +96,7 @@ class FollowDevice:
         if vm is None or vm.condition != "running" or endpoint not in intent.endpoints:
             return None
         here, there = intent.endpoints.get(vm.endpoint), intent.endpoints[endpoint]
-        if here is None or here.cloudlet == there.cloudlet or await vms.moves(session, [vm.name]):
+        if here is None or here.cloudlet == there.cloudlet or await vms.moves(session, [vm.name], ahead=False):
             return None
         return None if await requested_moves.stands(session, vm.name, endpoint) else vm
 

@@ -58,7 +58,8 @@ async def test_a_move_does_not_wait_for_a_copy(controller: Controller) -> None:
         town_.movers["c1"].deaf.add("memory")
         copy = await prepare(town_, "c3-lan")
         await settled(lambda: is_at_step(controller, copy, "memory"))
-        assert (await controller.get("/vms/v1"))["move"] is None
+        assert (await controller.get("/vms/v1"))["move"] == copy
+        await controller.refused(409, "/vms/v1/stop", {}, None, "v1 is being moved")
         town_.movers["c1"].deaf.clear()
         town_.movers["c3"].deaf.add("memory")
         move = await town_.over(await town_.start())
