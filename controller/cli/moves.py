@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from controller.cli.arguments import OfCloudlet
-from controller.cli.cells import Prose, at, plain, prose, state, toned
+from controller.cli.cells import Prose, at, plain, state, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.failures import CheckFailed
@@ -30,7 +30,7 @@ COLUMNS = [
     ("STEP", at("step")),
     ("TOOK", lambda row: _took(row.get("seconds"))),
     ("STARTED", when("created_at")),
-    ("WHY", prose("reason")),
+    ("WHY", lambda row: Prose(row.get("reason") or ("a copy ahead of a move" if row.get("ahead") else ""))),
 ]
 DETAILS = [
     *COLUMNS,

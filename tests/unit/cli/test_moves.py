@@ -68,6 +68,8 @@ def test_prepare(controller: Controller, weft: Weft) -> None:
     result = weft("move", "prepare", "v1", "c2-lan", "--watch")
     assert result.code == 0
     assert "v1 is at c1-lan, known by 10.1.0.3, and a copy of it at c2-lan" in " ".join(result.out.split())
+    controller.answers["GET", "/api/v1/moves"] = {"items": [copy], "next": None}
+    assert "a copy ahead of a move" in weft("move", "list").out
 
 
 def test_list_and_show(controller: Controller, weft: Weft) -> None:
