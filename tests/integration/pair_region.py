@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -249,18 +249,27 @@ class PairRegion:
         """Wait until both route servers have one generation, only the members' PEs have each other's routes at both,
         and the doctor finds nothing; then check that nothing went wrong on the way."""
 
-        async def whole() -> bool:
-            if not await self.in_step() or self.one.generation() != self.two.generation():
-                return False
-            sites = {name: self.pes[name].ve_id for name in members}
-            for name, pe in self.pes.items():
-                want = set(sites.values()) - {pe.ve_id} if name in members else set()
-                if any(pe.tables.get(server.name) != want for server in self.servers):
-                    return False
-            return not await self.differences()
+        lacks = ""
 
-        await self.eventually(whole, f"a pair in step with {members}")
+        async def whole() -> bool:
+            nonlocal lacks
+            lacks = await self._lacks(members)
+            return not lacks
+
+        await self.eventually(whole, lambda: f"a pair in step with {members}; {lacks}")
         assert self.wrong() == []
+
+    async def _lacks(self, members: Collection[str]) -> str:
+        """Return the first thing that a pair in step with these members would have; empty if nothing is missing."""
+        if not await self.in_step() or self.one.generation() != self.two.generation():
+            return "the generations differ"
+        sites = {name: self.pes[name].ve_id for name in members}
+        for name, pe in self.pes.items():
+            want = set(sites.values()) - {pe.ve_id} if name in members else set()
+            for server in self.servers:
+                if (has := pe.tables.get(server.name)) != want:
+                    return f"{name} has of {server.name} {has}, not {want}"
+        return "".join(f"{found['where']} differs" for found in await self.differences())
 
     async def differences(self) -> list[Json]:
         """Return the doctor's findings at the route servers. Kernels do not exist here."""
@@ -291,8 +300,13 @@ class PairRegion:
         own = self.pes[leaver]
         return [pe.name for pe in self.pes.values() if own.ve_id in pe.known or (pe.ve_id in own.known)]
 
-    async def eventually(self, check: Callable[[], Awaitable[bool]], what: str, seconds: float = 30) -> None:
-        await eventually(check, lambda: f"{what}; wrong so far: {self.wrong()}", seconds, pause=0.05)
+    async def eventually(
+        self, check: Callable[[], Awaitable[bool]], what: str | Callable[[], str], seconds: float = 30
+    ) -> None:
+        def said() -> str:
+            return f"{what if isinstance(what, str) else what()}; wrong so far: {self.wrong()}"
+
+        await eventually(check, said, seconds, pause=0.05)
 
     def restore(self, copy: Path) -> None:
         """Replace the database by a copy. The controller must not run."""
