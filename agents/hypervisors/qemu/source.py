@@ -189,8 +189,8 @@ class Source:
         return found["wire"] if found is not None else 0
 
     async def back(self) -> None:
-        """End the transfer and the copy, and let the guest run on. What both ends are to keep of it is kept. Raises
-        Fenced if its memory is already handed over."""
+        """End the transfer and the copy, and let the guest run on. Both ends keep their copies if they are to. Raises
+        Fenced if the guest's memory is already handed over."""
         async with self._monitor.session() as session:
             state, _ = await status(session)
             if state in POSTCOPY or (self._move.irrevocable and state == "failed"):
