@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/DataDog/zstd v1.5.7
+	github.com/klauspost/compress v1.20.4
 	github.com/zeebo/blake3 v0.2.4
 	github.com/zeebo/xxh3 v1.1.0
 	golang.org/x/sync v0.20.0

@@ -61,6 +61,7 @@ class MoveRow(Base):
         over = saga.phase.over
         self.saga, self.revision, self.changed_at = dump(saga), (self.revision or 0) + 1, at
         self.state, self.step, self.reason = saga.phase, saga.step, saga.reason.replace("\0", "\ufffd")
+        self.ahead = saga.plan.ahead
         self.live = None if over else self.vm
         self.ended_at = (self.ended_at or at) if over else None
 

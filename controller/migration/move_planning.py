@@ -30,7 +30,7 @@ async def planned(
     now."""
     others = await moves.of_vm(session, vm.name)
     for other in others:
-        if other.live is not None:
+        if other.live is not None and (ahead or not other.ahead):  # a move ends a copy ahead of one
             text = f"{vm.name} is being moved already: {other.name}, to {other.destination}"
             if other.kept.leaving:
                 text += f"; its old address lingers, and `weft move finish {other.name}` lets it go"
@@ -47,7 +47,7 @@ async def planned(
     if refused := await unlike(session, vm, (source.cloudlet, destination.cloudlet)):
         text = f"{vm.name} would not be the same at {destination.cloudlet}: {'; '.join(refused)}"
         raise conflict(text, "endpoint")
-    for other in others:
+    for other in (one for one in others if one.live is None):
         for place in {source.cloudlet, destination.cloudlet} & owed_by(other):
             raise conflict(f"{place} still has to clear away the remains of {vm.name} that {other.name} left", "vm")
     rules = intent.policy.migration

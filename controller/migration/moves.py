@@ -91,12 +91,10 @@ class Moves:
         """Request a move of a VM to an endpoint; it waits for its turn. `keep`: the VM keeps its address. `linger`:
         seconds that the old address lives on, None for the policy's value. `decision` is the decision that led to the
         move; without one, the prediction is recorded all the same. Raises Refused."""
-        await self._make_way(vm)
+        await self._make_way(vm, endpoint)
 
         async def work(session: AsyncSession) -> MoveRow:
-            machine = await vms.get(session, vm, lock=True)
-            if machine is None:
-                raise await names.unknown(session, "vm", "VM", vm)
+            machine = await _machine(session, vm)
             plan = await planned(session, self._changes.intent, machine, endpoint, keep=keep, linger=linger)
             await note(session, self._changes.intent, machine, endpoint, plan.move, decision)
             text = f"{plan.move}: {vm} is to move from {plan.source.endpoint} to {endpoint}"
@@ -109,9 +107,7 @@ class Moves:
         as long as the policy says, and the VM stays. Raises Refused."""
 
         async def work(session: AsyncSession) -> MoveRow:
-            machine = await vms.get(session, vm, lock=True)
-            if machine is None:
-                raise await names.unknown(session, "vm", "VM", vm)
+            machine = await _machine(session, vm)
             plan = await planned(session, self._changes.intent, machine, endpoint, ahead=True)
             text = f"{plan.move}: {vm} is to be copied from {plan.source.endpoint} to {endpoint}, and to stay"
             return await self._begun(session, plan, asked_by, f"{text}: {reason}" if reason else text)
@@ -121,7 +117,7 @@ class Moves:
     async def _begun(self, session: AsyncSession, plan: Plan, asked_by: str, text: str) -> MoveRow:
         """Add a move that waits for its turn, with its event."""
         at, vm = now(), plan.machine.name
-        row = MoveRow(name=plan.move, vm=vm, device=plan.device, ahead=plan.ahead, asked_by=asked_by[:63])
+        row = MoveRow(name=plan.move, vm=vm, device=plan.device, asked_by=asked_by[:63])
         row.created_at, row.source, row.destination = at, plan.source.cloudlet, plan.destination.cloudlet
         row.keep(begin(plan, at.timestamp()), at)
         session.add(row)
@@ -139,14 +135,18 @@ class Moves:
         self._wakeup.ring()
         return row
 
-    async def _make_way(self, vm: str) -> None:
+    async def _make_way(self, vm: str, endpoint: str) -> None:
         """End a copy of the VM ahead of time: it must not hold up a move. If it does not end soon, the move will be
-        refused for it."""
+        refused for it. Raises Refused, and ends nothing, if there can be no move in any case."""
+        async with self._database.read() as session:
+            if await _copying(session, vm) is None:
+                return
+            await planned(session, self._changes.intent, await _machine(session, vm, lock=False), endpoint)
         with suppress(TimeoutError, Refused):
             async with asyncio.timeout(GIVES_WAY):
                 while True:
                     async with self._database.read() as session:
-                        copying = next((row for row in await moves.of_vm(session, vm) if row.ahead), None)
+                        copying = await _copying(session, vm)
                     if copying is None:
                         return
                     if revocable(copying.kept):
@@ -284,6 +284,18 @@ class Moves:
         """Wake all agents and the leader, after a time in which messages may have been missed."""
         self._agents.order_all()
         self.work.set()
+
+
+async def _machine(session: AsyncSession, vm: str, *, lock: bool = True) -> VmRow:
+    row = await vms.get(session, vm, lock=lock)
+    if row is None:
+        raise await names.unknown(session, "vm", "VM", vm)
+    return row
+
+
+async def _copying(session: AsyncSession, vm: str) -> MoveRow | None:
+    """Return the copy ahead of a move that is under way of a VM."""
+    return next((row for row in await moves.of_vm(session, vm) if row.ahead and row.live is not None), None)
 
 
 def _side(row: MoveRow, cloudlet: str) -> Side:

@@ -62,7 +62,8 @@ async def predict(
         history=[_profile(row) for row in await profiles.history(session, vm.name, machine.image, between)],
         downtime_ms=policy.downtime_ms,
         most=most(policy.bandwidth, *there, at),
-        kept=await _kept(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
+        kept=bool(policy.keep_seconds)
+        and await _kept(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
     )
     return _relation(measured.get(there), at), estimate(facts)
 

@@ -36,7 +36,7 @@ class Attack:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             start_new_session=True,
         )
-        _group(self._process.pid, nice)
+        group(self._process.pid, nice)
 
     @property
     def runs(self) -> bool:
@@ -86,7 +86,7 @@ def program(module: str, *words: str) -> list[str]:
     return [sys.executable, "-m", f"lab.siege.{module}", *words]
 
 
-def _group(pid: int, nice: str) -> None:
+def group(pid: int, nice: str) -> None:
     """Give the session of a process that priority among all. Where the kernel divides processors among sessions first
     (autogroups), a process's own priority counts only within its session."""
     with suppress(FileNotFoundError, ProcessLookupError):

@@ -269,7 +269,7 @@ class PairRegion:
             for server in self.servers:
                 if (has := pe.tables.get(server.name)) != want:
                     return f"{name} has of {server.name} {has}, not {want}"
-        return "".join(f"{found['where']} differs" for found in await self.differences())
+        return ", ".join(f"{found['where']} differs" for found in await self.differences())
 
     async def differences(self) -> list[Json]:
         """Return the doctor's findings at the route servers. Kernels do not exist here."""

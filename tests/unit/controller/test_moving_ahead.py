@@ -1,6 +1,5 @@
 """Copies of VMs ahead of a move: the VM stays, and a move to there finds the copies."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,9 +14,9 @@ pytestmark = pytest.mark.slow
 PAGES = {"zero": 10, "same": 0, "known": 5, "delta": 0, "literal": 5}
 
 
-def thin(act: str = "memory") -> Callable[[Order], dict[str, Any] | None]:
-    """Return a function for `broken` with which the memory goes over a thin line."""
-    return lambda order: {"figures": FIGURES["memory"] | {"pages": PAGES}} if order.act == act else None
+def thin(order: Order) -> dict[str, Any] | None:
+    """Report, as `broken` of a mover, that the memory went over a thin line."""
+    return {"figures": FIGURES["memory"] | {"pages": PAGES}} if order.act == "memory" else None
 
 
 async def keeping(controller: Controller) -> None:
@@ -30,7 +29,7 @@ async def keeping(controller: Controller) -> None:
 
 
 async def prepare(town_: Town, endpoint: str = "c2-lan") -> str:
-    town_.movers["c1"].broken = thin()
+    town_.movers["c1"].broken = thin
     return str((await town_.controller.post("/moves/ahead", {"vm": "v1", "endpoint": endpoint}))["name"])
 
 
@@ -60,6 +59,8 @@ async def test_a_move_does_not_wait_for_a_copy(controller: Controller) -> None:
         await settled(lambda: is_at_step(controller, copy, "memory"))
         assert (await controller.get("/vms/v1"))["move"] == copy
         await controller.refused(409, "/vms/v1/stop", {}, None, "v1 is being moved")
+        await controller.refused(422, "/moves", {"vm": "v1", "endpoint": "nowhere"}, "endpoint", "nowhere")
+        assert (await controller.get(f"/moves/{copy}"))["state"] == "moving", "a move that cannot be ends no copy"
         town_.movers["c1"].deaf.clear()
         town_.movers["c3"].deaf.add("memory")
         move = await town_.over(await town_.start())

@@ -2,7 +2,11 @@ package codec
 
 import (
 	"bytes"
+	"os"
+	"slices"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"weft/agents/transfer/internal/qemutest"
 	"weft/agents/transfer/internal/stream"
@@ -37,5 +41,46 @@ func BenchmarkStream(b *testing.B) {
 			batch.Free()
 			Free(bytes)
 		}
+	}
+}
+
+// BenchmarkLibraries compresses this program, in parts as long as batches, by libzstd and by Go's own
+// zstd at its fastest.
+func BenchmarkLibraries(b *testing.B) {
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		b.Fatal(err)
+	}
+	program = program[:min(len(program), 8<<20)]
+	own, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ways := map[string]func(to, plain []byte) []byte{
+		"klauspost": func(to, plain []byte) []byte { return own.EncodeAll(plain, to) },
+	}
+	for _, level := range Levels()[1:] {
+		ways["libzstd/"+level.String()] = func(to, plain []byte) []byte {
+			packed, err := compress(to, plain, level)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return packed
+		}
+	}
+	for name, pack := range ways {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(program)))
+			var packed []byte
+			left := 0
+			for b.Loop() {
+				left = 0
+				for part := range slices.Chunk(program, 128<<10) {
+					packed = pack(packed[:0], part)
+					left += len(packed)
+				}
+			}
+			b.ReportMetric(float64(left)/float64(len(program)), "ratio")
+		})
 	}
 }
