@@ -94,7 +94,8 @@ async def last(iterator: AsyncIterator[T]) -> T:
 class Hosts:
     """`one` and `two`, with a link of `rates` (Mbit/s) for each path between them, and a round trip of `rtt_ms`.
     `close` removes everything. `identities` has the folders `c1` and `c2` with the hosts' certificates, if they have
-    any. The links lose `loss` per cent of the packets."""
+    any. The links lose `loss` per cent of the packets. With `lan`, an address and its prefix, the two LAN bridges are
+    one, without delay, and `one` has that address there."""
 
     driver: Callable[[Site], Hypervisor] = staticmethod(qemu)
 
@@ -107,6 +108,7 @@ class Hosts:
         rtt_ms: float = 0.0,
         identities: Path | None = None,
         loss: float = 0.0,
+        lan: str = "",
     ) -> None:
         self._identities = identities
         self._names = [f"weft-qm-{os.getpid()}-{number}" for number in (1, 2)]
@@ -120,6 +122,8 @@ class Hosts:
                 _ip(f"-n {name} link set lo up")
                 _ip(f"-n {name} link add {BRIDGE} type bridge forward_delay 0")
                 _ip(f"-n {name} link set {BRIDGE} up")
+            if lan:
+                self._join(lan)
             if rtt_ms or loss:
                 self._relay = Relay(f"{self._names[0]}-wan", rtt_ms, loss)
             for link, rate in enumerate(rates):
@@ -130,6 +134,13 @@ class Hosts:
         except BaseException:
             self.close()
             raise
+
+    def _join(self, lan: str) -> None:
+        one, two = self._names
+        _ip(f"-n {one} link add lan type veth peer name lan netns {two}")
+        for name in self._names:
+            _ip(f"-n {name} link set lan master {BRIDGE} up")
+        _ip(f"-n {one} addr add {lan} dev {BRIDGE}")
 
     def _link(self, link: int, rate: int) -> None:
         device = f"wan{link}"

@@ -32,10 +32,8 @@ def main() -> int:
     ways = [way for way in WAYS if any(fnmatch(way.name, pattern) for pattern in arguments.way or ["*"])]
     if not ways:
         parser.error(f"none of the ways is called so: {', '.join(way.name for way in WAYS)}")
-    if any(STATES[state].image == workshop.IMAGE for state in arguments.state):
-        workshop.build(GUESTS)
-    else:
-        build(GUESTS)
+    wanted = {STATES[state].image for state in arguments.state}
+    (workshop.build if workshop.IMAGE in wanted else build)(GUESTS)
     found = measurements.kept(Moved, arguments.output) if arguments.add else []
     for based in (False, True):
         chosen = [way for way in ways if way.base is based]
@@ -51,6 +49,7 @@ def main() -> int:
                             print(_said(one), flush=True)
     if arguments.document:
         measurements.show(page.tables(found), arguments.document)
+        page.plots(found, arguments.document)
     return 0
 
 
@@ -58,7 +57,9 @@ def _said(one: Moved) -> str:
     began = f"{one.line}, {one.state}, {one.way}: "
     if one.seconds is None:
         return f"{began}not in time"
-    return f"{began}{one.seconds:.1f} s, paused {one.paused_ms:.0f} ms, {one.wire / 1e6:.1f} MB"
+    stalled = f", stalled {one.stalled_ms:.0f} ms" if one.stalled_ms is not None else ""
+    bytes = f"{one.wire / 1e6:.1f} MB of memory, {one.disk / 1e6:.1f} of disk"
+    return f"{began}{one.seconds:.1f} s, paused {one.paused_ms:.0f} ms{stalled}, {bytes}, CPU {one.processor:.1f} s"
 
 
 if __name__ == "__main__":

@@ -26,24 +26,47 @@ class Line:
 @dataclass(frozen=True)
 class State:
     """The work of a guest: `programs` run in it, one after the other, before it moves. The machine has `mib` MiB of
-    memory, and boots from `image`."""
+    memory, and boots from `image`. `machines` of them move at once."""
 
     programs: tuple[tuple[str, ...], ...] = ()
     image: str = LAB
     mib: int = 256
     disk: Disk | None = None
+    machines: int = 1
 
 
-_CHURN = ("sh", "-c", f"setsid sh -c '{CHURN}' >/dev/null 2>&1 </dev/null &")
+def _workshop(*parts: str) -> State:
+    return State(((*BEGIN, *parts),), WORKSHOP, 512, Disk(base=WORKSHOP, bytes=BYTES))
+
+
+def _beside(script: str) -> tuple[str, ...]:
+    """Return a program of the guest's that runs on in the background."""
+    return ("sh", "-c", f"setsid sh -c '{script}' >/dev/null 2>&1 </dev/null &")
+
+
+_MEMORY = ("weft-work", "ask", "127.0.0.1", "memory", "start", "rate=1")
+
+_LOG = (
+    "n=0; while :; do seq $n 1 $((n + 9999)) | sed s/$/:.the.service.has.answered.a.request.of.one.of.its.customers"
+    ".and.is.well/ >/tmp/log$((n / 10000 % 64)); n=$((n + 10000)); [ $n -lt 640000 ] || sleep 1; done"
+)
+"""A script that writes 64 files of 0.9 MB of text, and then one of them again each second."""
 
 STATES = {
     "idle": State(),
-    "work": State((("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=8", "rate=1"), _CHURN)),
-    "dirty": State((("weft-work", "ask", "127.0.0.1", "memory", "start", "mib=64", "rate=1"),)),
-    "workshop": State((BEGIN,), WORKSHOP, 512, Disk(base=WORKSHOP, bytes=BYTES)),
+    "compile": _workshop("compile"),
+    "database": _workshop("database", "cache"),
+    "service": _workshop("service"),
+    "random": State(((*_MEMORY, "mib=64"),)),
+    "text": State((_beside(_LOG),)),
+    "work": State(((*_MEMORY, "mib=8"), _beside(CHURN))),
+    "workshop": _workshop(),
+    "many": State(machines=4),
 }
-"""`work`: processes that come and go, and pages that are written again and again; `dirty`: 64 MiB of a random pattern,
-of which 1 MiB a second is written; `workshop`: a compiler, SQLite and Redis."""
+"""`compile`: gcc; `database`: SQLite and Redis, and their clients; `service`: a service in Python; `random`: 64 MiB of
+a random pattern, of which 1 MiB a second is written; `text`: as much text; `work`: processes that come and go, and
+pages that are written again and again; `workshop`: `compile` and `database`; `many`: four idle machines of one
+image."""
 
 _KEEP = Keep(seconds=3600, bytes=1 << 34)
 

@@ -9,6 +9,8 @@ import json
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lab.errors import LabError
@@ -30,13 +32,20 @@ CMDLINE = "console=ttyS0 quiet panic=-1 no_timer_check"
 
 def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
     """Build the images if need be, and return their folder. Raises LabError with what is missing on this machine."""
+    with alone(guests, IMAGE) as made:
+        if not made:
+            _build(guests, progress)
+    return guests
+
+
+@contextmanager
+def alone(guests: Path, image: str) -> Iterator[bool]:
+    """Enter as the only one that builds there; yield whether the image has been made of the present sources."""
     guests.mkdir(parents=True, exist_ok=True)
     with (guests / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        made = guests / IMAGE / "made.json"
-        if not made.is_file() or json.loads(made.read_text())["sources"] != sources():
-            _build(guests, progress)
-    return guests
+        made = guests / image / "made.json"
+        yield made.is_file() and json.loads(made.read_text())["sources"] == sources()
 
 
 def _build(guests: Path, progress: Progress) -> None:

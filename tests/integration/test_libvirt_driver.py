@@ -42,7 +42,7 @@ from tests.integration.test_qemu_driver import (
 )
 from tests.integration.test_qemu_postcopy import test_path_that_is_cut_in_post_copy as cut_in_post_copy
 from tests.integration.test_thin_line import test_there_and_back_under_load as there_and_back
-from tests.integration.test_thin_line import thin
+from tests.integration.thin_hosts import thin
 
 pytestmark = pytest.mark.lab
 ONE, TWO = 0, 1

@@ -1,10 +1,7 @@
 """weft-transfer beside real QEMUs: two hosts with a thin line between them; each test names its action and the host."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
-import os
 import shutil
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +9,9 @@ import pytest
 from agents.hypervisors.hypervisor import HypervisorError, Introduced, Site
 from agents.hypervisors.qemu import base_memory
 from agents.hypervisors.qemu.kept_copies import FOLDER
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
-from controller.wire.moves import Figures, Keep, Target, Tuning
-from lab.hosts import Host, Hosts, last
+from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET
+from controller.wire.moves import Tuning
+from lab.hosts import Host, Hosts
 from lab.patience import until
 from tests.integration.certified import certify
 from tests.integration.qemu_hosts import (
@@ -30,36 +27,9 @@ from tests.integration.qemu_hosts import (
     right,
     work,
 )
+from tests.integration.thin_hosts import KEEPING, RATE, THIN, copy_disk, thin, transfer
 
 pytestmark = pytest.mark.lab
-
-THIN = {"compression": "thin"}
-RATE = 60  # Mbit/s
-KEEPING = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
-
-
-@pytest.fixture
-def thin(tmp_path: Path, images: Path, kind: type[Hosts]) -> Iterator[Hosts]:
-    """Two hosts whose drivers use weft-transfer, with a line of RATE between them."""
-    both = kind(tmp_path, images, rates=(RATE,), options=THIN)
-    try:
-        yield both
-    finally:
-        both.close()
-
-
-def transfer(host: Host) -> WeftTransfer:
-    return WeftTransfer(host.state / "vm1")
-
-
-def kill(host: Host, socket: str = SOCKET) -> None:
-    """Kill the host's weft-transfer whose QEMU uses that socket."""
-    os.kill(int((host.state / "vm1" / f"{socket}.pid").read_text()), signal.SIGKILL)
-
-
-def copy_disk(here: Host, name: str, target: Target, tuning: Tuning) -> Figures:
-    """Copy the disk; return its figures."""
-    return here.do(last(here.driver.disk("vm1", name, target, tuning)))
 
 
 def busy(host: Host) -> None:
@@ -77,15 +47,6 @@ def left(thin: Hosts) -> list[Path]:
 def sealed(host: Host) -> set[str]:
     """Return the copies of the machine that the host keeps, by socket."""
     return {path.name.removesuffix(".mirror.kept") for path in (host.state / FOLDER / "vm1").glob("*.mirror.kept")}
-
-
-def runs_on(one: Host, two: Host, what: str) -> None:
-    """Abort the move m1: the machine runs at the source alone, and the next move brings it over, with right data."""
-    two.do(two.driver.abort("vm1", "m1"))
-    one.do(one.driver.abort("vm1", "m1"))
-    assert (condition(one), condition(two)) == ("running", "gone")
-    move(one, two, "m2")
-    right(two, what)
 
 
 @pytest.mark.smoke
@@ -151,26 +112,6 @@ def test_a_copy_ahead_of_a_move_makes_that_cheap(thin: Hosts) -> None:
     assert wires["disk"][1] < wires["disk"][0] / 5
 
 
-@pytest.mark.parametrize("end", ["source", "destination"])
-def test_a_disks_weft_transfer_that_is_killed_costs_the_move_and_no_data(thin: Hosts, end: str) -> None:
-    one, two = thin.one, thin.two
-    boot(one)
-    work(one, "disk", "start", "mib=16", "rate=1")
-    target = prepare(two, "m1")
-    copy_disk(one, "m1", target, Tuning())
-    kill(one if end == "source" else two, DISK_SOCKET)
-
-    def failed() -> bool:
-        try:
-            copy_disk(one, "m1", target, Tuning())
-        except HypervisorError as error:
-            return "the disk cannot be copied" in str(error)
-        return False
-
-    until(failed, "the copy has failed", 20)
-    runs_on(one, two, "disk")
-
-
 def test_a_base_memory_saves_what_every_boot_has(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:
     """The memory of one boot, stored by the agent's command, against the same move without."""
     own = tmp_path / "images"
@@ -192,23 +133,6 @@ def test_a_base_memory_saves_what_every_boot_has(tmp_path: Path, images: Path, k
         finally:
             hosts.close()
     assert wires[1] < 0.6 * wires[0]
-
-
-@pytest.mark.parametrize("end", ["source", "destination"])
-def test_a_weft_transfer_that_is_killed_costs_the_move_and_not_the_guest(thin: Hosts, end: str) -> None:
-    """The guest runs on, and the next move brings it over."""
-    one, two = thin.one, thin.two
-    boot(one)
-    work(one, "memory", "start", "mib=16", "rate=1")
-    target = prepare(two, "m1")
-
-    async def memory() -> None:
-        async for _ in one.driver.memory("vm1", "m1", target, Tuning()):
-            kill(one if end == "source" else two)
-
-    with pytest.raises(HypervisorError, match="memory cannot be transferred"):
-        one.do(memory())
-    runs_on(one, two, "memory")
 
 
 def test_ends_know_each_other_by_their_certificates(tmp_path: Path, images: Path, kind: type[Hosts]) -> None:

@@ -40,7 +40,7 @@ class Status(TypedDict):
     """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `backlog` are those that the line
     has to carry until all that QEMU has sent is at the other end, `bandwidth` is the bytes per second that it takes,
     `repeated` the bytes on the line for a page that was sent before, `wrong` the number of batches that went again,
-    and `pages` the operations by kind."""
+    `processor` the seconds of a processor that the end has taken, and `pages` the operations by kind."""
 
     phase: Phase
     error: str
@@ -50,6 +50,7 @@ class Status(TypedDict):
     bandwidth: float
     repeated: float
     wrong: int
+    processor: float
     kept: bool
     pages: dict[str, int]
 

@@ -1,2 +1,2 @@
-"""The image `workshop`: the lab's guest, and a disk with a compiler, SQLite and Redis, for benchmarks of machines that
-do real work. `build` makes it; `begin` and what it calls are the guest's."""
+"""The image `workshop`: the lab's guest, and a disk with a compiler, SQLite, Redis and Python, for benchmarks of
+machines that do real work. `build` makes it; `begin` and what it calls are the guest's."""

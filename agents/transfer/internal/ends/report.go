@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"weft/agents/transfer/internal/codec"
 	"weft/agents/transfer/internal/line"
 )
@@ -36,6 +38,7 @@ type Status struct {
 	Left       int               `json:"left"`       // bytes that known pages and deltas left to compress
 	Wire       int               `json:"wire"`       // bytes of batches
 	Packing    float64           `json:"packing"`    // seconds of a processor that compression has taken
+	Processor  float64           `json:"processor"`  // seconds of a processor that this end has taken
 	Backlog    int               `json:"backlog"`    // bytes that the line has to carry until all that QEMU has sent is there, now
 	Flying     int               `json:"flying"`     // bytes of batches on their way, now
 	Bandwidth  float64           `json:"bandwidth"`  // bytes per second that the other end takes, now
@@ -134,12 +137,19 @@ func (r *Report) Status() Status {
 	for _, level := range codec.Levels() {
 		s.Batches[level.String()] = r.levels[level]
 	}
-	s.Repeated = r.repeated.each(0)
+	s.Repeated, s.Processor = r.repeated.each(0), taken()
 	if r.window != nil {
 		s.Flying, s.Bandwidth, s.RoundTrip = r.window.Flying(), r.window.Rate(), r.window.RoundTrip().Seconds()
 		s.Backlog = s.Flying + r.packed + int(float64(r.encoded.Load())*r.ratio.each(1))
 	}
 	return s
+}
+
+// taken returns the seconds of a processor that this process has taken.
+func taken() float64 {
+	var used unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &used) // cannot fail for oneself
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
 }
 
 // JSON returns the status as one line.

@@ -45,6 +45,7 @@ def status(**changes: object) -> Status:
         "bandwidth": 0.0,
         "repeated": 0.0,
         "wrong": 0,
+        "processor": 0.0,
         "kept": False,
         "pages": {},
     }
