@@ -45,8 +45,8 @@ def test_a_vm_that_was_copied_ahead_moves_cheaply(region: Region, tmp_path: Path
             assert (moved["state"], moved["reason"], moved["ahead"]) == ("done", "", False), moved
             now = rest.get("/vms/v1")["address"]
             for what in WRITTEN:
-                verdict = work.ask(at, now, (what, "verdict"))
-                assert verdict["wrong"] == 0 and verdict["written"] > 0, verdict
+                found = work.ask(at, now, (what, "verdict"))
+                assert found["wrong"] == 0 and found["written"] > 0, found
         finally:
             verdict = stream.verdict()
     assert verdict.intact and verdict.mptcp, verdict
