@@ -17,9 +17,12 @@ DRAWN = ("plain", "zstd", "post-copy", "thin", "thin, base memory", "thin, home"
 """The ways that the plots show."""
 
 
+OURS = ("thin", "thin, base memory", "thin, home")
+
+
 def tables(found: Sequence[Moved]) -> str:
-    """Return a table for each line."""
-    text = []
+    """Return a table of ratios, and one for each line."""
+    text = ["\n## Ours against plain and zstd\n", *ratios(found)]
     for line in dict.fromkeys(one.line for one in found):
         text += [f"\n## {line}\n", f"| {' | '.join(HEAD)} |", f"| --- | --- |{' ---: |' * (len(HEAD) - 2)}"]
         for state in STATES:
@@ -28,6 +31,33 @@ def tables(found: Sequence[Moved]) -> str:
                 if moves:
                     text.append(f"| {state} | {way.name} | {len(moves)} | {' | '.join(_cells(moves))} |")
     return "\n".join(text) + "\n"
+
+
+def ratios(found: Sequence[Moved]) -> list[str]:
+    """Return a table: time, pause and bytes of our ways, divided by those of plain and zstd in the same cell. Pure."""
+    rows = ["| line | state | way | time: plain | time: zstd | pause: plain | bytes: plain | bytes: zstd |"]
+    rows += ["| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    cells = {(one.line, one.state, one.way): list[Moved]() for one in found}
+    for one in found:
+        if one.seconds is not None:
+            cells[one.line, one.state, one.way].append(one)
+    for (line, state, way), moves in cells.items():
+        if way in OURS and moves:
+            plain, zstd = (cells.get((line, state, other), []) for other in ("plain", "zstd"))
+            figures = [
+                _ratio(moves, plain, _seconds),
+                _ratio(moves, zstd, _seconds),
+                _ratio(moves, plain, lambda one: one.paused_ms),
+                _ratio(moves, plain, _bytes),
+                _ratio(moves, zstd, _bytes),
+            ]
+            rows.append(f"| {line} | {state} | {way} | {' | '.join(figures)} |")
+    return rows
+
+
+def _ratio(ours: Sequence[Moved], theirs: Sequence[Moved], value: Callable[[Moved], float]) -> str:
+    other = median(map(value, theirs)) if theirs else 0.0
+    return f"{median(map(value, ours)) / other:.2f}" if other else "-"
 
 
 def _cells(moves: Sequence[Moved]) -> list[str]:
@@ -52,13 +82,17 @@ def plots(found: Sequence[Moved], path: Path) -> None:
     """Draw seconds and bytes of each state over the rates of lines: PATH-time.svg and PATH-bytes.svg."""
     for name, title, unit, value in (
         ("time", "From the order until the guest runs there", "seconds", _seconds),
-        ("bytes", "On the line", "MB", lambda one: (one.wire + one.disk) / 1e6),
+        ("bytes", "On the line", "MB", lambda one: _bytes(one) / 1e6),
     ):
         plot.panels(path.with_name(f"{path.stem}-{name}"), title, "Mbit/s", unit, groups(found, value))
 
 
 def _seconds(one: Moved) -> float:
     return one.seconds or 0.0
+
+
+def _bytes(one: Moved) -> float:
+    return float(one.wire + one.disk)
 
 
 def groups(found: Sequence[Moved], value: Callable[[Moved], float]) -> dict[str, dict[str, dict[float, float]]]:

@@ -46,3 +46,9 @@ def test_plots_show_the_middle_of_each_rate() -> None:
     found = [replace(moved(seconds), line=line) for line in lines for seconds in (2.0, 4.0)]
     found += [moved(None, "plain"), replace(moved(9.0), state="work")]
     assert page.groups(found, lambda one: one.seconds or 0) == {"idle": {"thin": {10.0: 3.0, 60.0: 3.0}}}
+
+
+def test_ours_are_divided_by_what_qemu_needs() -> None:
+    ours = moved(2.0, paused_ms=100, wire=10, disk=10)
+    found = [ours, moved(8.0, "plain", paused_ms=200, wire=40), moved(None, "zstd")]
+    assert page.ratios(found)[2:] == ["| 60 Mbit/s, 20 ms | idle | thin | 0.25 | - | 0.50 | 0.50 | - |"]
