@@ -37,7 +37,7 @@ class Processors:
     def _transfers(self, host: Host) -> float:
         vm = Vm(host.state / self._name)
         found = [host.do(one.status()) for one in (vm.transfer, vm.disk_transfer)]
-        return sum(status["processor"] for status in found if status is not None)
+        return sum(status.get("processor", 0.0) for status in found if status is not None)
 
 
 def _seconds(process: Path) -> float:

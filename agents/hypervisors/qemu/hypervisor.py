@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, HypervisorError, Site
-from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process, thin_line
+from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process, thin_line, transfer
 from agents.hypervisors.qemu.accelerator import version
 from agents.hypervisors.qemu.condition import COMING
 from agents.hypervisors.qemu.digests import Digests
@@ -100,7 +100,7 @@ class Qemu:
     async def memory(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
         async with self._locks[name]:
             source = await self._leaving(name, move, target, tuning)
-        guarded = False
+        guarded = transfer.thin(tuning, self._site.options)  # weft-transfer notices a cut itself
         async for figures in source.memory():
             if not guarded:
                 guarded = True

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NotRequired
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
@@ -50,7 +50,7 @@ class Status(TypedDict):
     bandwidth: float
     repeated: float
     wrong: int
-    processor: float
+    processor: NotRequired[float]  # an older process does not say
     kept: bool
     pages: dict[str, int]
 

@@ -65,6 +65,8 @@ func run(ctx context.Context, o *options) (err error) {
 	}
 	defer e.close()
 	defer e.forget()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	if o.verb == send {
 		err = e.send(ctx)
 	} else {
@@ -141,6 +143,7 @@ func (e *end) send(ctx context.Context) error {
 		return fmt.Errorf("the other end at %s: %w", e.place, err)
 	}
 	_ = conn.SetDeadline(time.Time{})
+	over.Live(ctx)
 	var references []codec.Reference
 	for _, reference := range e.references {
 		references = append(references, codec.Reference{Pages: reference, Hashes: reference.Hashes(e.hashes)})
@@ -183,6 +186,7 @@ func (e *end) receive(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
+	over.Live(ctx)
 	qemu, err := net.Dial("unix", e.qemu)
 	if err != nil {
 		return over.Refuse(err.Error())

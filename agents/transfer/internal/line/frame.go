@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"weft/agents/transfer/internal/codec"
 )
@@ -29,6 +30,7 @@ const (
 	Return   Kind = 'R' // destination: bytes of QEMU's return path
 	Closed   Kind = 'C' // destination: its QEMU has closed the return path
 	Done     Kind = 'D' // destination: its QEMU has all of the stream
+	Alive    Kind = 'L' // this end has nothing else to say
 )
 
 const (
@@ -49,13 +51,18 @@ var ErrRefused = errors.New("the other end refuses")
 
 // Line is a connection. Several goroutines may write, one may read.
 type Line struct {
-	conn net.Conn
-	in   *bufio.Reader
-	mu   sync.Mutex
+	conn  net.Conn
+	in    *bufio.Reader
+	mu    sync.Mutex
+	lives atomic.Bool // both ends say at least each second that they are there
 }
 
 // New returns a line over a connection.
-func New(conn net.Conn) *Line { return &Line{conn: conn, in: bufio.NewReaderSize(conn, 1<<16)} }
+func New(conn net.Conn) *Line {
+	l := &Line{conn: conn}
+	l.in = bufio.NewReaderSize(listener{l}, 1<<16)
+	return l
+}
 
 // Close ends the connection: both ends get errors.
 func (l *Line) Close() error { return l.conn.Close() }
@@ -81,6 +88,14 @@ func (l *Line) Write(kind Kind, bytes []byte) error {
 
 // Read returns the next frame, whose bytes are the caller's. The other end's refusal is an error (ErrRefused).
 func (l *Line) Read() (Frame, error) {
+	for {
+		if frame, err := l.next(); err != nil || frame.Kind != Alive {
+			return frame, err
+		}
+	}
+}
+
+func (l *Line) next() (Frame, error) {
 	var head [header]byte
 	if _, err := io.ReadFull(l.in, head[:]); err != nil {
 		return Frame{}, err

@@ -7,7 +7,7 @@ import (
 )
 
 // Version is that of the frames, batches and greetings. Both ends must have the same one.
-const Version = 2
+const Version = 3
 
 // Greeted is what both ends agree on.
 type Greeted struct {

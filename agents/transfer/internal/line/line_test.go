@@ -3,6 +3,7 @@ package line
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -99,7 +100,7 @@ func TestAnotherVersionIsRefusedByBothEnds(t *testing.T) {
 		_, err := one.Read()
 		refused <- err
 	}()
-	text := "one end has version 1 of the protocol and the other one 2"
+	text := fmt.Sprintf("one end has version 1 of the protocol and the other one %d", Version)
 	if _, err := other.Greet(Has{Move: "m"}, false); err == nil || !strings.Contains(err.Error(), text) {
 		t.Errorf("here: %v", err)
 	}
