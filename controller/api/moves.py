@@ -131,7 +131,7 @@ async def index(
 ) -> Page[Move]:
     """Return moves, the latest first; with `cloudlet`, those from or to it; with `state`, those in any of these
     states."""
-    before = _before(cursor)
+    before = pages.after_moment(cursor)
     async with region.database.read() as session:
         rows = await table.page(session, before, limit + 1, vm, cloudlet, state or ())
     return pages.page(rows, limit, lambda row: f"{row.created_at.isoformat()} {row.name}", shown_as)
@@ -194,19 +194,6 @@ async def _stream(region: Region, name: str) -> AsyncGenerator[bytes, None]:
                     return
                 case None:
                     yield streams.COMMENT
-
-
-def _before(cursor: str | None) -> tuple[datetime, str] | None:
-    if not (key := pages.after(cursor)):
-        return None
-    at, _, name = key.partition(" ")
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None or not name:
-        raise pages.not_ours()
-    return moment, name
 
 
 def shown_as(row: MoveRow) -> Move:

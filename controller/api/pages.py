@@ -4,6 +4,7 @@ two pages."""
 import base64
 import binascii
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Annotated, Generic, TypeVar
 
 from fastapi import Query
@@ -58,6 +59,21 @@ def after_number(cursor: str | None) -> int:
     if not (key.isascii() and key.isdigit() and len(key) < 19):
         raise not_ours()
     return int(key)
+
+
+def after_moment(cursor: str | None) -> tuple[datetime, str] | None:
+    """Return the same as `after`, for items with a time and a name as their key, separated by a space; None at the
+    beginning."""
+    if not (key := after(cursor)):
+        return None
+    at, _, name = key.partition(" ")
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or not name:
+        raise not_ours()
+    return moment, name
 
 
 def not_ours() -> Problem:

@@ -9,6 +9,7 @@ from controller.leases.service import LeasesService
 from controller.leases.suspicions import Suspicions
 from controller.migration.evacuations import Evacuations
 from controller.migration.follow_device import FollowDevice
+from controller.migration.move_schedule import MoveSchedule
 from controller.migration.move_scheduler import MoveScheduler
 from controller.migration.moves import Moves
 from controller.migration.sightings import Sightings
@@ -32,6 +33,7 @@ class MigrationService(Service):
         self.moves = Moves(database, changes.flow, registry, replicas, wakeup, runtime.metrics.moves)
         self.vms = Vms(database, intent, self.moves, wakeup)
         self.scheduler = MoveScheduler(database, changes.flow, leases.leases, self.moves)
+        self.schedule = MoveSchedule(database, changes.flow, self.moves, wakeup)
         self.evacuations = Evacuations(database, intent, self.moves)
         self.follow_device = FollowDevice(database, intent, self.moves.start, wakeup)
         suspicions = Suspicions(runtime.event_log)
@@ -47,6 +49,7 @@ class MigrationService(Service):
 
     async def run(self) -> None:
         """Take in sightings; the leader decides where devices are, follows them, and carries moves out."""
-        chores = [Chore(self.scheduler.prune, PRUNE), Chore(self.scheduler.hold, PRUNE)]
-        leading = (self.sightings.decide, self.follow_device.watch, self.scheduler.run, partial(sweep, chores))
+        chores = [Chore(chore, PRUNE) for chore in (self.scheduler.prune, self.scheduler.hold, self.schedule.prune)]
+        watching = (self.sightings.decide, self.follow_device.watch, self.scheduler.run, self.schedule.run)
+        leading = (*watching, partial(sweep, chores))
         await forever(self.sightings.run, *(partial(self._leadership.lead, work) for work in leading))

@@ -147,6 +147,18 @@ class BandwidthLimit:
 
 
 @dataclass(frozen=True)
+class ScheduledMoves:
+    """Moves of `vms` to an endpoint whenever the five fields of `cron` name the time (crontab(5), UTC). `keep`: they
+    keep their addresses. Each is copied there `copied_before` seconds earlier, 0 if not ahead of time."""
+
+    vms: tuple[str, ...]
+    endpoint: str
+    cron: str
+    keep: bool = False
+    copied_before: int = 0
+
+
+@dataclass(frozen=True)
 class Migration:
     """The conditions under which a VM follows its device (Teka, section V). If the predicted RTT during the move is
     below `rtt_ms`, it moves; above `max_rtt_ms`, it does not; between, it moves if the move is predicted to take less
@@ -155,9 +167,9 @@ class Migration:
     `post_copy` are methods that the hypervisor may use, and `linger_seconds` is the longest time that an old address
     stays while connections use it. Both ends keep a copy of a VM's memory for `keep_seconds` after a move, if their
     driver can: the copies of a cloudlet have at most `keep_bytes`. Over a thin line each end mirrors at most
-    `mirror_bytes` of a VM's memory, and as much of its disk. `bandwidth` limits each transfer. A device is taken to be
-    elsewhere once it has been there for `settle_seconds`. `cpu` is the CPU of VMs without a choice of their own
-    (`controller.core.cpu_choice`)."""
+    `mirror_bytes` of a VM's memory, and as much of its disk. `bandwidth` limits each transfer. `schedule` has moves
+    that recur. A device is taken to be elsewhere once it has been there for `settle_seconds`. `cpu` is the CPU of VMs
+    without a choice of their own (`controller.core.cpu_choice`)."""
 
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
@@ -172,6 +184,7 @@ class Migration:
     keep_bytes: int = 16 << 30
     mirror_bytes: int = 1 << 40
     bandwidth: tuple[BandwidthLimit, ...] = ()
+    schedule: tuple[ScheduledMoves, ...] = ()
     settle_seconds: float = 2.0
     cpu: str = "host"
 

@@ -33,6 +33,8 @@ def _named(policy: Policy) -> Iterator[tuple[Path, str, str]]:
         for key, name in (("from", limit.source), ("to", limit.destination)):
             if name is not None:
                 yield ("migration", "bandwidth", i, key), "cloudlet", name
+    for i, one in enumerate(rules.migration.schedule):
+        yield ("migration", "schedule", i, "endpoint"), "endpoint", one.endpoint
     for vcp, found in rules.access.items():
         for i in range(len(found)):
             for key in ("from", "to"):

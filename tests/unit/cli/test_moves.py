@@ -1,6 +1,7 @@
 """`weft move`: its requests and its output."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -70,6 +71,36 @@ def test_prepare(controller: Controller, weft: Weft) -> None:
     assert "v1 is at c1-lan, known by 10.1.0.3, and a copy of it at c2-lan" in " ".join(result.out.split())
     controller.answers["GET", "/api/v1/moves"] = {"items": [copy], "next": None}
     assert "a copy ahead of a move" in weft("move", "list").out
+
+
+SCHEDULED = {
+    "name": "scheduled-1", "vm": "v1", "endpoint": "c2-lan", "at": "2030-01-31T18:00:00Z", "state": "waiting",
+    "move": None, "asked_by": "operator", "detail": "", "reason": "maintenance",
+}  # fmt: skip
+
+
+def test_schedule(controller: Controller, weft: Weft) -> None:
+    controller.answers["POST", "/api/v1/moves/scheduled"] = SCHEDULED
+    result = weft("move", "schedule", "v1", "c2-lan", "2030-01-31T18:00", "--copied-before", "600")
+    assert result.code == 0 and "scheduled-1: v1 is to move to c2-lan at 2030-01-31T18:00:00Z" in result.out
+    assert (controller.body["at"], controller.body["copied_before"]) == ("2030-01-31T18:00:00+00:00", 600)
+    assert weft("move", "schedule", "v1", "c2-lan", "6h").code == 0
+    ahead = datetime.fromisoformat(controller.body["at"]) - datetime.now(UTC)
+    assert timedelta(hours=5, minutes=59) < ahead <= timedelta(hours=6)
+    result = weft("move", "schedule", "v1", "c2-lan", "tomorrow")
+    assert result.code == 2 and "or how long from now, such as 6h" in " ".join(result.err.split())
+
+
+def test_scheduled_and_unschedule(controller: Controller, weft: Weft) -> None:
+    controller.answers["GET", "/api/v1/moves/scheduled"] = {"items": [SCHEDULED], "next": None}
+    line = weft("move", "scheduled").out.splitlines()[1].split()
+    assert line[:3] == ["scheduled-1", "v1", "c2-lan"] and line[-1] == "maintenance"
+    assert controller.last.url.params["state"] == "waiting"
+    controller.answers["GET", "/api/v1/moves/scheduled"] = {"items": [], "next": None}
+    assert "no scheduled moves are missed" in weft("move", "scheduled", "--state", "missed").out
+    controller.answers["DELETE", "/api/v1/moves/scheduled/scheduled-1"] = SCHEDULED | {"state": "cancelled"}
+    result = weft("move", "unschedule", "scheduled-1")
+    assert "scheduled-1: v1 is not to move to c2-lan at 2030-01-31T18:00:00Z" in " ".join(result.out.split())
 
 
 def test_list_and_show(controller: Controller, weft: Weft) -> None:

@@ -99,6 +99,10 @@ def use(say: Say) -> None:
     say("GET /api/v1/moves/prediction", vm="web", endpoint="c2-lan")
     copy = say("POST /api/v1/moves/ahead", {"vm": "web", "endpoint": "c2-lan"})["name"]
     say("DELETE /api/v1/moves/{name}", name=copy)
+    later = say("POST /api/v1/moves/scheduled", {"vm": "web", "endpoint": "c2-lan", "at": "2027-01-31T18:00:00Z"})[
+        "name"
+    ]
+    say("DELETE /api/v1/moves/scheduled/{name}", name=later)
     move = say("POST /api/v1/moves", {"vm": "web", "endpoint": "c2-lan"})["name"]
     say("GET /api/v1/moves/{name}", name=move)
     say("DELETE /api/v1/moves/{name}", name=move)

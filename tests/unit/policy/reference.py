@@ -74,6 +74,7 @@ NAMED = {
 }  # fmt: skip
 PLURAL = {"name": "names", "addressRange": "ranges", "protocol": "protocols", "portRange": "ports and ranges"}
 PLURAL |= {"server": "IP addresses", "domain": "domain names", "route": "routes", "bandwidth": "limits, below"}
+PLURAL |= {"schedule": "moves, below"}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,206 @@
+"""Moves that begin at a time (CloudNet's planned moves, section 2.1): once, as users schedule them, or again and again,
+as the policy's `migration.schedule` says. Only the leader begins them; any replica takes requests."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from controller.auth.audit_context import CONTROLLER, acts
+from controller.changes.flow import Changes
+from controller.core.clock import now
+from controller.core.policy.model import ScheduledMoves
+from controller.core.recurrence import upcoming
+from controller.core.refusals import Refused, conflict, invalid, missing, unknown
+from controller.db import events, names
+from controller.db import scheduled_moves as table
+from controller.db.engine import Database
+from controller.db.scheduled_moves import POLICY, ScheduledMoveRow
+from controller.migration.moves import Moves
+from controller.runtime.wakeup import Wakeup
+
+log = logging.getLogger(__name__)
+
+LOOK = 5.0
+"""Seconds between two looks at what is due."""
+
+LATE = timedelta(minutes=15)
+"""Time for which a move is tried again that cannot begin, and after which one counts as missed that nobody tried."""
+
+FARTHEST = timedelta(days=366)
+"""Time ahead for which users can schedule a move."""
+
+MOST = 10_000
+"""Moves that may wait for their time."""
+
+REMEMBERED = timedelta(days=90)
+
+Key = tuple[str, str, datetime]
+
+
+class MoveSchedule:
+    """Any replica may call `add` and `cancel`; the leader runs `run`, and `prune` now and then."""
+
+    def __init__(self, database: Database, changes: Changes, moves: Moves, wakeup: Wakeup) -> None:
+        self._database, self._changes, self._moves, self._wakeup = database, changes, moves, wakeup
+        self._next: dict[str, datetime | None] = {}
+
+    async def add(
+        self, vm: str, endpoint: str, at: datetime, *, keep: bool, copied_before: int, reason: str, asked_by: str
+    ) -> ScheduledMoveRow:
+        """Schedule a move of a VM. Raises Refused."""
+        if not now() < at <= now() + FARTHEST:
+            raise invalid("at", f"{at.isoformat()} is not within the next {FARTHEST.days} days")
+        if endpoint not in self._changes.intent.endpoints:
+            raise unknown("endpoint", "endpoint", endpoint, self._changes.intent.endpoints)
+        async with self._database.write() as session:
+            if not await names.there(session, "VM", vm):
+                raise await names.unknown(session, "vm", "VM", vm)
+            if await table.known(session, [(vm, endpoint, at)]):
+                raise conflict(f"{vm} is to move to {endpoint} at that time already", "at")
+            if len(await table.waiting(session)) >= MOST:
+                raise conflict(f"{MOST:,} moves wait for their time already", "at")
+            row = _row((vm, endpoint, at), keep, copied_before, reason, asked_by)
+            session.add(row)
+            text = f"{row.name}: {vm} is to move to {endpoint} at {at.isoformat()}"
+            data = {"vm": vm, "endpoint": endpoint, "at": at.isoformat()}
+            await events.add(session, "move-scheduled", row.name, f"{text}: {reason}" if reason else text, **data)
+        self._wakeup.ring()
+        return row
+
+    async def cancel(self, name: str) -> ScheduledMoveRow:
+        """Cancel a move that has not begun. Raises Refused."""
+        async with self._database.write() as session:
+            row = await table.get(session, name, lock=True)
+            if row is None:
+                raise missing("scheduled move", name)
+            if row.state != "waiting":
+                raise conflict(f"{name} waits no more: it is {row.state}")
+            row.state = "cancelled"
+            text = f"{name}: {row.vm} is not to move to {row.endpoint} at {row.at.isoformat()} any more"
+            await events.add(session, "move-unscheduled", name, text, vm=row.vm)
+        self._wakeup.ring()
+        return row
+
+    async def run(self) -> None:
+        """Begin moves at their times, until cancelled. Only the leader does this."""
+        while True:
+            try:
+                await self.look()
+            except Exception:  # the next look may succeed
+                log.exception("scheduled moves")
+            await asyncio.sleep(LOOK)
+
+    async def look(self) -> None:
+        """Write down the next moves of the policy's schedule, and begin what is due."""
+        await self._follow_policy()
+        async with self._database.read() as session:
+            rows = await table.waiting(session)
+        for row in rows:
+            if row.at <= now():
+                await self._begin(row)
+            elif (
+                row.copied_before and row.copy_ahead is None and row.at - timedelta(seconds=row.copied_before) <= now()
+            ):
+                await self._copy(row)
+
+    async def _follow_policy(self) -> None:
+        wanted = {(vm, one.endpoint, at): one for one, at in self._coming() for vm in one.vms}
+        async with self._database.read() as session:
+            ours = [row for row in await table.waiting(session) if row.asked_by == POLICY and row.at > now()]
+            new = wanted.keys() - await table.known(session, wanted.keys())
+        gone = [row.name for row in ours if not _as_wanted(row, wanted)]
+        if not gone and not new:
+            return
+        async with self._database.write() as session:
+            for name in gone:
+                row = await table.get(session, name, lock=True)
+                if row is not None and row.state == "waiting":
+                    await session.delete(row)
+            await session.flush()
+            for key in sorted(wanted.keys() - await table.known(session, wanted.keys())):
+                one = wanted[key]
+                session.add(_row(key, one.keep, one.copied_before, f"the policy's schedule, {one.cron}", POLICY))
+        self._wakeup.ring()
+
+    def _coming(self) -> Iterator[tuple[ScheduledMoves, datetime]]:
+        """Yield each entry of the policy's schedule with its next time."""
+        at = now()
+        for one in self._changes.intent.policy.migration.schedule:
+            if one.cron not in self._next or (known := self._next[one.cron]) is None or known <= at:
+                self._next[one.cron] = upcoming(one.cron, at)
+            if (coming := self._next[one.cron]) is not None:
+                yield one, coming
+
+    async def _copy(self, row: ScheduledMoveRow) -> None:
+        """Begin the copy ahead of a move. A move that cannot be copied ahead moves all the same."""
+        try:
+            with acts(CONTROLLER, "move", f"{row.name}: a copy of {row.vm} to {row.endpoint}"):
+                made = await self._moves.prepare(row.vm, row.endpoint, asked_by=row.name, reason=row.reason)
+            copy, detail = made.name, ""
+        except Refused as refused:
+            copy, detail = "", f"no copy ahead of time: {refused.message}"
+        async with self._database.write() as session:
+            await _change(session, row.name, copy_ahead=copy, detail=detail)
+
+    async def _begin(self, row: ScheduledMoveRow) -> None:
+        late = now() - row.at > LATE
+        if late and not row.detail:
+            text = f"{row.name}: {row.vm} did not move to {row.endpoint} at {row.at.isoformat()}: no controller ran"
+            return await self._over(row, "missed", "no controller ran at that time", text)
+        try:
+            with acts(CONTROLLER, "move", f"{row.name}: {row.vm} to {row.endpoint}"):
+                made = await self._moves.start(
+                    row.vm, row.endpoint, keep=row.keep, asked_by=row.name, reason=row.reason or "it was scheduled"
+                )
+        except Refused as refused:
+            if not late:
+                async with self._database.write() as session:
+                    await _change(session, row.name, detail=refused.message)
+                return None
+            text = f"{row.name}: {row.vm} did not move to {row.endpoint} at {row.at.isoformat()}: {refused.message}"
+            return await self._over(row, "refused", refused.message, text)
+        async with self._database.write() as session:
+            await _change(session, row.name, state="begun", move=made.name, detail="")
+        return None
+
+    async def _over(self, row: ScheduledMoveRow, state: str, detail: str, text: str) -> None:
+        async with self._database.write() as session:
+            await _change(session, row.name, state=state, detail=detail)
+            await events.add(session, f"move-{state}", row.name, text, vm=row.vm, endpoint=row.endpoint)
+        self._wakeup.ring()
+
+    async def prune(self) -> None:
+        """Delete scheduled moves whose time was long ago."""
+        async with self._database.write() as session:
+            await table.prune(session, now() - REMEMBERED)
+
+
+def _row(key: Key, keep: bool, copied_before: int, reason: str, asked_by: str) -> ScheduledMoveRow:
+    vm, endpoint, at = key
+    row = ScheduledMoveRow(name=f"scheduled-{secrets.token_hex(5)}", vm=vm, endpoint=endpoint, at=at, keep=keep)
+    row.copied_before, row.reason, row.asked_by, row.created_at = copied_before, reason[:200], asked_by[:63], now()
+    row.state, row.detail = "waiting", ""
+    return row
+
+
+def _key(row: ScheduledMoveRow) -> Key:
+    return row.vm, row.endpoint, row.at
+
+
+def _as_wanted(row: ScheduledMoveRow, wanted: dict[Key, ScheduledMoves]) -> bool:
+    one = wanted.get(_key(row))
+    return one is not None and (one.keep, one.copied_before) == (row.keep, row.copied_before)
+
+
+async def _change(session: AsyncSession, name: str, detail: str, **values: str) -> None:
+    """Change a row that still waits."""
+    row = await table.get(session, name, lock=True)
+    if row is None or row.state != "waiting":
+        return
+    row.say(detail)
+    for key, value in values.items():
+        setattr(row, key, value)
