@@ -92,6 +92,7 @@ WAYS = (
     Way("thin", Tuning(), _THIN),
     Way("thin, base memory", Tuning(), _THIN, base=True),
     Way("thin, home", Tuning(keep=_KEEP), _THIN, home=True),
+    Way("thin without mirror", Tuning(mirror=0), _THIN),
     *(Way(f"thin without {one}", Tuning(), _THIN | {"without": one}) for one in ("known", "deltas", "compression")),
 )
 

@@ -14,6 +14,7 @@ from agents.hypervisors.qemu.monitor import Garbled, MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.target import disk, memory
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.qemu.weft_transfer import at_once
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target
 
@@ -49,10 +50,11 @@ async def prepare(
             sockets = vm.socket, vm.disk_socket if machine.disk is not None else None
             waits = await destination.wait(session, addresses, move.tuning, site.options, *sockets)
         if transfer.thin(move.tuning, site.options):
-            several = len(addresses) > 1
-            await vm.transfer.receive(thin_line.session(site, vm.known(), move, memory(waits)[0], several))
+            several, known_here = len(addresses) > 1, vm.known()
+            ends = [vm.transfer.receive(thin_line.session(site, known_here, move, memory(waits)[0], several))]
             if waits.disk is not None:
-                await vm.disk_transfer.receive(thin_line.disk(site, vm.known(), move, disk(waits), several))
+                ends.append(vm.disk_transfer.receive(thin_line.disk(site, known_here, move, disk(waits), several)))
+            await at_once(*ends)
         new = vm.known()
         move.target = waits.model_copy(update={"platform": new.platform})
         new.move = move

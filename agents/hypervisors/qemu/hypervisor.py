@@ -81,6 +81,7 @@ class Qemu:
         async with self._locks[machine.name]:
             self._copies.forget(machine.name)
             await boot.start(self._site, self._vm(machine.name), machine, attachment, serving, self._digests)
+            await thin_line.hash_ahead(self._site, self._vm(machine.name))
 
     async def prepare(
         self, machine: Machine, attachment: Attachment, serving: Nic, move: str, tuning: Tuning
@@ -89,7 +90,9 @@ class Qemu:
             vm = self._vm(machine.name)
             coming = Move(name=move, role="incoming", tuning=tuning, peer=self._peers.pop(move, None))
             where, digests = self._addresses, self._digests
-            return await arrival.prepare(self._site, vm, machine, attachment, serving, coming, where, digests)
+            target = await arrival.prepare(self._site, vm, machine, attachment, serving, coming, where, digests)
+            await thin_line.hash_ahead(self._site, vm)  # for its next move
+            return target
 
     async def disk(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
         async with self._locks[name]:

@@ -13,7 +13,7 @@ from agents.hypervisors.qemu.convergence import Convergence, Sample
 from agents.hypervisors.qemu.monitor import MonitorAway, Session
 from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.vm import Vm
-from agents.hypervisors.qemu.weft_transfer import Status
+from agents.hypervisors.qemu.weft_transfer import Status, at_once
 from controller.wire.moves import Figures
 
 log = logging.getLogger(__name__)
@@ -63,15 +63,17 @@ class Source:
         place, bandwidth = target.disk(self._move.target), self._move.tuning.bandwidth
         server = {"type": "inet", **place.inet(self._multipath)}
         if self._thin:
-            async with self._monitor.session() as session:
-                if await mirror.job(session) is not None:
+            async with self._monitor.session() as asking:
+                if await mirror.job(asking) is not None:
                     return
             kept = self._vm.known()
             await self._vm.disk_transfer.end()
-            await self._vm.disk_transfer.send(thin_line.disk(self._site, kept, self._move, place, self._multipath))
+            session = thin_line.disk(self._site, kept, self._move, place, self._multipath)
+            # The memory follows soon: its ends connect meanwhile.
+            await at_once(self._vm.disk_transfer.send(session), self._connect())
             server, bandwidth = {"type": "unix", "path": self._vm.disk_socket}, None  # it knows the limit
-        async with self._monitor.session() as session:
-            await mirror.begin(session, server, bandwidth // 8 if bandwidth else None)
+        async with self._monitor.session() as asking:
+            await mirror.begin(asking, server, bandwidth // 8 if bandwidth else None)
 
     @property
     def _count(self) -> int:

@@ -1,5 +1,5 @@
 """A move's sessions of weft-transfer, and what it tells about the rest of the memory. Pure, except for looking which
-files are here."""
+files are here, and `hash_ahead`."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from agents.hypervisors.hypervisor import HypervisorError, Site
+from agents.hypervisors.qemu import transfer, weft_transfer
 from agents.hypervisors.qemu.kept_copies import KeptCopies
 from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.qemu.vm import Vm
 from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, WeftTransfer, mirror
 from controller.wire.moves import Pages
 from controller.wire.platforms import BASE
@@ -50,8 +52,6 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
     if certified and move.peer is None:
         raise HypervisorError(f"the agent has not said which cloudlet is at the other end of move {move.name}")
     name, keep = kept.machine.name, move.tuning.keep
-    files = kept.platform.files.items() if kept.platform is not None else ()
-    disks = [(digest, site.images / path) for path, digest in sorted(files) if path.endswith(f"/{BASE}")]
     folder = copies(site).folder(name, keep.seconds, keep.bytes) if keep else site.state_dir / name
     return Session(
         move=move.name,
@@ -62,11 +62,24 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
         multipath=multipath,
         identity=site.identity if certified else None,
         peer=move.peer,
-        references=[*disks, *base_memories(site.images, kept.machine.image)],
+        references=references(site, kept),
         hashes=site.state_dir / HASHES,
         bandwidth=move.tuning.bandwidth,
         without=site.options.get("without", ""),
     )
+
+
+def references(site: Site, kept: Record) -> Sequence[tuple[str, Path]]:
+    """Return the files here of which the other end may have the pages too: the image's disk, and its base memories."""
+    files = kept.platform.files.items() if kept.platform is not None else ()
+    disks = [(digest, site.images / path) for path, digest in sorted(files) if path.endswith(f"/{BASE}")]
+    return [*disks, *base_memories(site.images, kept.machine.image)]
+
+
+async def hash_ahead(site: Site, vm: Vm) -> None:
+    """Begin to hash those files, for a machine that runs here and may move."""
+    if site.options.get("compression") == transfer.THIN and (kept := vm.record()) is not None:
+        await weft_transfer.hash_ahead(vm.folder, references(site, kept), site.state_dir / HASHES)
 
 
 def disk(site: Site, kept: Record, move: Move, place: HostPort, multipath: bool) -> Session:

@@ -7,11 +7,11 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
@@ -30,6 +30,7 @@ _READY = 40.0  # seconds until the ends are connected: the other one has to map 
 _LISTENS = 10.0
 _ANSWER = 5.0
 _SEALS = 15.0  # seconds for the digest of a copy: a gigabyte of memory takes one
+_REPORTS = 1.0  # seconds in which a process that has failed ends
 _LONGEST = 1 << 16  # bytes of a status
 _POLL = 0.02
 
@@ -112,6 +113,8 @@ class WeftTransfer:
         HypervisorError."""
         more = ["--bandwidth", str(session.bandwidth)] if session.bandwidth else []
         more += ["--without", session.without] if session.without else []
+        # A kept mirror has to be whole, and that of a disk is also for what QEMU copies beside each write.
+        more += [] if session.keep or session.disk is not None else ["--sparing"]
         if not self.runs():
             await self._start("send", "--to", session, more)
         await self._reach(("ready", "streaming", "ended"), _READY)
@@ -224,6 +227,9 @@ class WeftTransfer:
 
     async def complaint(self) -> str:
         """Return why the process has failed, for users."""
+        if (pid := self._pid()) is not None:  # it closes QEMU's socket first, and writes its report at the end
+            with suppress(ProcessLookupError, TimeoutError):
+                await _exit(pid, _REPORTS)
         found = await self.status()
         if found is not None and found["error"]:
             return f"{PROGRAM}: {printable(found['error'], 400)}"
@@ -245,6 +251,29 @@ class WeftTransfer:
                     writer.close()
         except (OSError, TimeoutError):
             return None
+
+
+async def hash_ahead(folder: Path, references: Sequence[tuple[str, Path]], hashes: Path) -> None:
+    """Begin to hash the pages of files that both ends may have, at low priority, so that no move waits for that. What
+    fails is in the folder's `hash.log`, and costs bytes in a move."""
+    installed = shutil.which(PROGRAM)
+    if installed is None or not references:
+        return
+    argv = ["nice", "-n", "19", installed, "hash", "--hashes", str(hashes)]
+    argv += [word for digest, path in references for word in ("--reference", f"{digest}:{path}")]
+    with suppress(OSError):
+        async with process.detached(folder, argv, folder / "hash.log"):
+            pass
+
+
+async def at_once(*steps: Coroutine[Any, Any, None]) -> None:
+    """Carry out steps at once. If one fails, the others end, and its error is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for step in steps:
+                group.create_task(step)
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
 
 
 def mirror(socket: str) -> str:

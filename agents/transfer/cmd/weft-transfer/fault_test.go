@@ -110,8 +110,9 @@ func TestEndsOfOtherMovesRefuseEachOther(t *testing.T) {
 
 func TestOptionsThatAreNotMeantAreRefused(t *testing.T) {
 	for text, args := range map[string]string{
-		`"" is not send, receive or store`:           "",
-		`"sned" is not send, receive or store`:       "sned",
+		`"" is not send, receive, store or hash`:     "",
+		`"sned" is not send, receive, store or hash`: "sned",
+		"--hashes and --reference are required":      "hash --hashes h",
 		"--qemu and --memory are required":           "store --qemu q",
 		"send goes with --to":                        "send --listen 1.2.3.4:5",
 		"--qemu, --move and --mirror are required":   "send --to 1.2.3.4:5",

@@ -21,9 +21,12 @@ func main() {
 	}
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-		if options.verb == store {
+		switch options.verb {
+		case store:
 			err = storeBase(ctx, options)
-		} else {
+		case hash:
+			err = hashReferences(options)
+		default:
 			err = run(ctx, options)
 		}
 		stop()

@@ -309,6 +309,33 @@ func TestPagesOfAReferenceAreNotSent(t *testing.T) {
 	}
 }
 
+func TestTheStreamArrivesAlsoWithoutAWholeMirror(t *testing.T) {
+	stream, _ := precopy(6000, 1)
+	m := newMove(t, newCloudlet(t), newCloudlet(t))
+	m.sends = []string{"--sparing"}
+	m.run(stream).well(t, stream)
+	if status := m.from.status(); status.Wrong != 0 || status.Pages["literal"] == 0 {
+		t.Errorf("%+v", status)
+	}
+}
+
+func TestHashesAreKeptBeforeAMove(t *testing.T) {
+	c := newCloudlet(t)
+	right := c.reference("base", qemutest.NewGuest(100, 1))
+	for range 2 {
+		if err := hashReferences(&options{hashes: c.path("hashes"), references: []reference{{c.path("base"), right[:64]}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(c.path("hashes"), right[:64]+".hashes")); err != nil || info.Size() != 800 {
+		t.Errorf("%v, %v", info, err)
+	}
+	err := hashReferences(&options{hashes: c.path("hashes"), references: []reference{{c.path("nothing"), right[:64]}}})
+	if err == nil || !strings.Contains(err.Error(), "are not hashed: open") {
+		t.Error(err)
+	}
+}
+
 func TestAReferenceThatIsOtherThanItsDigestCostsBytesOnly(t *testing.T) {
 	stream, g := precopy(1200, 1)
 	m := newMove(t, newCloudlet(t), newCloudlet(t))

@@ -32,6 +32,7 @@ type options struct {
 	keep       bool
 	references []reference
 	hashes     string
+	sparing    bool
 	workers    int
 	bandwidth  int64 // bits per second; 0: the line's own
 	disk       int64 // bytes; 0: the stream is one of memory
@@ -48,6 +49,7 @@ const (
 	send    verb = "send"
 	receive verb = "receive"
 	store   verb = "store"
+	hash    verb = "hash"
 )
 
 // reference is a file that the other end may have too.
@@ -62,6 +64,8 @@ const intro = `weft-transfer: one end of a move of a virtual machine over a thin
                                                         or serves its disk there by NBD
     weft-transfer store --qemu SOCKET --memory FILE     makes a reference file of a stopped machine's memory: QEMU migrates
                                                         into the socket --qemu
+    weft-transfer hash --hashes DIRECTORY --reference SHA256:PATH
+                                                        hashes the pages of reference files, so that no move waits for that
 
 `
 
@@ -95,6 +99,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return nil
 	})
 	f.StringVar(&o.hashes, "hashes", "", "`directory` that keeps the hashes of reference files' pages")
+	f.BoolVar(&o.sparing, "sparing", false, "mirror no further page while the line is fast: sending it again takes less time (send)")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "`number` of compressions at once (send)")
 	f.Int64Var(&o.disk, "disk", 0, "`bytes` of the disk that QEMU mirrors; 0: it migrates memory")
 	f.Int64Var(&o.bandwidth, "bandwidth", 0, "`bits` per second that may go to the other end (send); 0: no limit but the line's")
@@ -120,13 +125,18 @@ func parse(args []string, output io.Writer) (*options, error) {
 	}
 	o.place, o.pages = *to+*listen, int(*size/stream.PageSize)
 	switch {
-	case o.verb != send && o.verb != receive && o.verb != store:
-		return nil, fmt.Errorf("%q is not send, receive or store; see --help", o.verb)
+	case o.verb != send && o.verb != receive && o.verb != store && o.verb != hash:
+		return nil, fmt.Errorf("%q is not send, receive, store or hash; see --help", o.verb)
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("%q is not an option; see --help", f.Arg(0))
 	case o.verb == store:
 		if o.qemu == "" || o.memory == "" {
 			return nil, errors.New("--qemu and --memory are required; see --help")
+		}
+		return o, nil
+	case o.verb == hash:
+		if o.hashes == "" || len(o.references) == 0 {
+			return nil, errors.New("--hashes and --reference are required; see --help")
 		}
 		return o, nil
 	case (o.verb == send) != (*listen == "") || (o.verb == receive) != (*to == ""):

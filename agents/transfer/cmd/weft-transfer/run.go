@@ -146,11 +146,16 @@ func (e *end) send(ctx context.Context) error {
 	over.Live(ctx)
 	var references []codec.Reference
 	for _, reference := range e.references {
-		references = append(references, codec.Reference{Pages: reference, Hashes: reference.Hashes(e.hashes)})
+		hashes := reference.Hashes(e.hashes)
+		if hashes == nil {
+			e.log.Warn("the pages of a large reference file are not hashed yet, and so not used", "digest", reference.Digest)
+		}
+		references = append(references, codec.Reference{Pages: reference, Hashes: hashes})
 	}
 	encoder := codec.NewEncoder(e.memory, references...)
 	encoder.Without = e.without
 	source := ends.NewSource(over, encoder, e.workers, e.bandwidth, e.report)
+	source.Sparing = e.sparing
 	e.report.Reached(ends.Ready)
 	qemu, err := awaitQEMU(ctx, e.qemu)
 	if err != nil {

@@ -118,12 +118,33 @@ func add(t testing.TB, e *Encoder, records []stream.Record) (all []byte) {
 	return all
 }
 
+func TestPagesThatAreKeptApartLeaveBothMirrorsAlone(t *testing.T) {
+	e, d := ends(1<<10, disk())
+	e.Apart = true
+	want := add(t, e, records(1, blocks))
+	if got, _, err := d.Decode(packed(t, e.Flush(), Fast)); err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("other bytes, error %v", err)
+	}
+	for n := range e.memory.Len() {
+		if e.memory.known(n) || d.memory.known(n) || !bytes.Equal(e.memory.Page(n), make([]byte, stream.PageSize)) {
+			t.Fatalf("page %d is in a mirror", n)
+		}
+	}
+	e.Apart = false
+	want = add(t, e, records(2, blocks))
+	got, counts, err := d.Decode(packed(t, e.Flush(), Fast))
+	if err != nil || !bytes.Equal(got, want) || counts[Delta] == 0 {
+		t.Fatalf("%d deltas, error %v", counts[Delta], err)
+	}
+}
+
 func TestTheOtherEndGetsTheSameBytes(t *testing.T) {
 	for seed := range uint64(20) {
 		for _, capacity := range []int{1 << 10, 20, 0} {
 			e, d := ends(capacity, disk())
 			var counts Counts
 			for i, part := range slices.Collect(slices.Chunk(records(seed, blocks), 50)) {
+				e.Apart = i%3 == 1
 				want := add(t, e, part)
 				got, found, err := d.Decode(packed(t, e.Flush(), Levels()[i%levels]))
 				if err != nil || !bytes.Equal(got, want) {

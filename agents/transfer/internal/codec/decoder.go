@@ -101,7 +101,7 @@ func (d *Decoder) run(code, literals *input, size int, counts *Counts) ([]byte, 
 // page carries out an operation about a page; `head` has its flags.
 func (d *Decoder) page(out []byte, op Op, n int, head byte, code, literals *input) []byte {
 	mine, kind := d.memory.Page(n), stream.Page
-	mirrored := mine != nil
+	mirrored := mine != nil && head&apart == 0
 	if !mirrored {
 		mine = d.scratch[:]
 	}

@@ -16,6 +16,8 @@ type Encoder struct {
 	Collisions uint64
 	// Without are the techniques that are left out.
 	Without Techniques
+	// Apart keeps pages out of the mirror that it does not have yet: on a fast line a mirror takes more time than it saves.
+	Apart bool
 
 	memory  *Memory
 	sources []Pages
@@ -124,6 +126,10 @@ func (e *Encoder) Flush() *Batch {
 func (e *Encoder) page(record stream.Record, n int) {
 	mine, had, before := e.memory.Page(n), e.had(n), len(e.batch.literals)
 	known := mine != nil && e.memory.known(n)
+	at := len(e.batch.code)
+	if e.Apart && !known {
+		mine = nil
+	}
 	if record.Kind == stream.Zero {
 		if known { // else it is zero already, and takes no memory
 			clear(mine)
@@ -135,6 +141,8 @@ func (e *Encoder) page(record stream.Record, n int) {
 	}
 	if mine != nil {
 		e.memory.note(n)
+	} else {
+		e.batch.code[at] |= apart
 	}
 	if had {
 		e.batch.Repeated.Pages++

@@ -33,11 +33,13 @@ func (o Op) String() string { return opNames[o] }
 // Ops returns all operations, in order.
 func Ops() []Op { return []Op{Bytes, Zero, Same, Copy, Delta, Literal, Block} }
 
-// Flags in an operation's byte: the stream's record names its block, or it is a page without a head.
+// Flags in an operation's byte: the stream's record names its block; it is a page without a head; neither end takes the
+// page into its mirror.
 const (
 	named = 0x80
 	bare  = 0x40
-	flags = named | bare
+	apart = 0x20
+	flags = named | bare | apart
 )
 
 // Limits of a batch. The decoder refuses more.

@@ -22,6 +22,9 @@ import (
 // Source is the end beside the QEMU that sends. Four stages work at once: the stream is read and encoded, workers
 // compress batches, they go on the line in order, and the other end's answers are read.
 type Source struct {
+	// Sparing keeps further pages out of the mirror while the line is fast.
+	Sparing bool
+
 	line    *line.Line
 	encoder *codec.Encoder
 	pace    *pace.Pace
@@ -103,6 +106,7 @@ func (s *Source) read(ctx context.Context, qemu net.Conn, records func(io.Reader
 			return
 		}
 		next := job{s.encoder.Flush(), make(chan []byte, 1)}
+		s.encoder.Apart = s.Sparing && s.window.Fast(time.Now())
 		s.report.collided(s.encoder.Collisions)
 		for _, queue := range []chan<- job{order, jobs} {
 			select {

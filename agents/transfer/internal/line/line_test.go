@@ -235,6 +235,32 @@ func TestAnswersThatComeInBurstsAreNoFasterLine(t *testing.T) {
 	}
 }
 
+func TestAFastLineIsToldFromOthers(t *testing.T) {
+	for mbits, fast := range map[float64]bool{10: false, 100: false, 250: false, 500: true, 1000: true} {
+		for _, trip := range []time.Duration{5 * time.Millisecond, 100 * time.Millisecond} {
+			c, w := &clock{}, NewWindow(0)
+			drive(c, w, mbits*1e6/8, trip, 5, 128<<10)
+			if w.Fast(c.now) != fast {
+				t.Errorf("%v Mbit/s, %v: %v", mbits, trip, !fast)
+			}
+			if w.Fast(c.now.Add(lasting)) {
+				t.Error("it is fast for ever")
+			}
+		}
+	}
+}
+
+func TestABucketOfTokensIsNoFastLine(t *testing.T) {
+	c, w := &clock{}, NewWindow(0)
+	w.Wait(1<<20, 1<<20, c.time) // a megabyte at once
+	c.now = c.now.Add(6 * time.Millisecond)
+	w.Taken(c.now)
+	drive(c, w, 7.5e6, 5*time.Millisecond, 2, 64<<10)
+	if w.Fast(c.now) {
+		t.Error("60 Mbit/s are taken for a fast line")
+	}
+}
+
 func TestALimitOfThisEndIsTheRate(t *testing.T) {
 	c, w := &clock{}, NewWindow(1e6)
 	drive(c, w, 12.5e6, 20*time.Millisecond, 5, 64<<10)

@@ -20,7 +20,15 @@ type Window struct {
 	went    time.Time // and when that one had gone
 	rates   []sample  // bytes per second, of the last second in which the line was full
 	rtt     time.Duration
-	most    float64 // bytes per second that this end sends; 0 is no limit
+	most    float64   // bytes per second that this end sends; 0 is no limit
+	mark    mark      // the beginning of the present stretch
+	swift   time.Time // when a stretch was fast the last time
+}
+
+// mark is a moment, and the bytes that the other end had taken then.
+type mark struct {
+	at    time.Time
+	taken int
 }
 
 type flight struct {
@@ -40,6 +48,10 @@ const (
 	recent   = time.Second
 	headroom = 1.25 // of the round trip, so that the rate can grow
 	queue    = 0.1  // seconds of the line's rate, beyond that
+
+	stretch = 2 << 20 // bytes that show how fast a line is: a bucket of tokens passes less at once
+	fast    = 40e6    // bytes per second
+	lasting = 5 * time.Second
 )
 
 // NewWindow returns a window of an idle line, over which this end sends at most so many bytes per second; 0 is no limit.
@@ -63,6 +75,7 @@ func (w *Window) Wait(bytes, stream int, now func() time.Time) bool {
 	at := now()
 	if w.flying == 0 {
 		w.since, w.went = at, at // the line was idle
+		w.mark = mark{at, w.taken}
 	}
 	w.flying += bytes
 	w.flights = append(w.flights, flight{bytes, stream, w.taken, at, w.since, w.went, w.flying >= w.limit()})
@@ -90,8 +103,22 @@ func (w *Window) Taken(now time.Time) bool {
 		w.measured(sample{now, float64(w.taken-f.taken) / over}, f.full)
 	}
 	w.since, w.went = now, f.at
+	if passed := w.taken - w.mark.taken; passed >= stretch {
+		if float64(passed) >= fast*now.Sub(w.mark.at).Seconds() {
+			w.swift = now
+		}
+		w.mark = mark{now, w.taken}
+	}
 	w.room.Signal()
 	return true
+}
+
+// Fast reports whether the other end has taken 40 MB a second of late, for as long as two of them needed. A sender that
+// has less to send says nothing about that.
+func (w *Window) Fast(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.swift.IsZero() && now.Sub(w.swift) < lasting
 }
 
 // measured takes a rate into account. A low one of a line that had less than it could carry says nothing about the line

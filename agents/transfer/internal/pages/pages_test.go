@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,6 +169,25 @@ func TestHashesAreKept(t *testing.T) {
 	}
 	if got := reference.Hashes(hashes); !slices.Equal(got, want) {
 		t.Fatal("other hashes of a file that is not whole")
+	}
+}
+
+func TestALargeFileIsNotHashedWhileAMachineWaits(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "disk")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, AtOnce+stream.PageSize)); err != nil {
+		t.Fatal(err)
+	}
+	reference, err := OpenReference(path, strings.Repeat("ab", 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reference.Close()
+	if reference.Hashes(folder) != nil || reference.Hashed(folder) {
+		t.Fatal("it is hashed")
+	}
+	if _, err := reference.Hash(folder); err != nil || !reference.Hashed(folder) || len(reference.Hashes(folder)) != reference.Len() {
+		t.Fatalf("its hashes are not found: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"encoding/binary"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,26 +57,51 @@ func (r *Reference) Close() error {
 	return unix.Munmap(r.bytes)
 }
 
-// Hashes returns the hash of each page (codec.Hash). They are kept in a folder under the reference's digest: a file of
-// many gigabytes is read once. Without a folder, or if that fails, they are computed.
+// AtOnce is the size in bytes up to which a file's pages are hashed while a machine waits to move.
+const AtOnce = 256 << 20
+
+// Hashes returns the hash of each page (codec.Hash), as Hash has kept them in a folder. Those of a small file are
+// computed, if nobody has; nil for another one, so that none of its pages is looked for.
 func (r *Reference) Hashes(folder string) []uint64 {
-	path := filepath.Join(folder, filepath.Base(r.Digest)+".hashes")
-	if found, err := os.ReadFile(path); folder != "" && err == nil && len(found) == 8*r.Len() {
+	if found, err := os.ReadFile(r.kept(folder)); folder != "" && err == nil && len(found) == 8*r.Len() {
 		hashes := make([]uint64, r.Len())
 		for n := range hashes {
 			hashes[n] = binary.LittleEndian.Uint64(found[8*n:])
 		}
 		return hashes
 	}
+	if len(r.bytes) > AtOnce {
+		return nil
+	}
+	hashes, _ := r.Hash(folder) // what cannot be kept is computed again
+	return hashes
+}
+
+// Hash computes the hashes, and keeps them in a folder under the reference's digest: a file of many gigabytes is read
+// once. Without a folder they are only computed.
+func (r *Reference) Hash(folder string) ([]uint64, error) {
 	hashes, text := make([]uint64, r.Len()), make([]byte, 0, 8*r.Len())
 	for n := range hashes {
 		hashes[n] = codec.Hash(r.Page(n))
 		text = binary.LittleEndian.AppendUint64(text, hashes[n])
 	}
-	if folder != "" {
-		_ = errors.Join(os.MkdirAll(folder, 0o700), durable.Replace(path, text, 0o600)) // the next one computes them again
+	if folder == "" {
+		return hashes, nil
 	}
-	return hashes
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return hashes, err
+	}
+	return hashes, durable.Replace(r.kept(folder), text, 0o600)
+}
+
+// Hashed reports whether the hashes are kept in a folder.
+func (r *Reference) Hashed(folder string) bool {
+	info, err := os.Stat(r.kept(folder))
+	return err == nil && info.Size() == int64(8*r.Len())
+}
+
+func (r *Reference) kept(folder string) string {
+	return filepath.Join(folder, filepath.Base(r.Digest)+".hashes")
 }
 
 // Chosen returns the references with those digests, in that order.
