@@ -9,7 +9,7 @@ from lab.hosts import Host
 
 
 class Processors:
-    """What one move of a machine takes; `begin` and `end` are called with its source."""
+    """The processor time of one move of a machine. The caller says where its source is (`begin`, `end`)."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -78,6 +78,7 @@ WITHOUT = {
     ),
     "upgrade_between_releases",
     *("region_keys", "region_move_evpn", "region_neighbours", "region_sightings", "region_twenty", "qemu_postcopy"),
+    *("region_move_ahead", "thin_line_faults"),
     *("charon_unit", "gobgpd_api", "lab_charon", "lab_device", "lab_mptcp", "lab_process", "lab_wiretap"),
 }
 """Files whose subsystem has a smoke test in another file."""

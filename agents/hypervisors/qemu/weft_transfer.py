@@ -254,8 +254,8 @@ class WeftTransfer:
 
 
 async def hash_ahead(folder: Path, references: Sequence[tuple[str, Path]], hashes: Path) -> None:
-    """Begin to hash the pages of files that both ends may have, at low priority, so that no move waits for that. What
-    fails is in the folder's `hash.log`, and costs bytes in a move."""
+    """Begin to hash the pages of files that both ends may have, at low priority, so that no move waits for that.
+    Failures are in the folder's `hash.log`, and cost bytes in a move."""
     installed = shutil.which(PROGRAM)
     if installed is None or not references:
         return
