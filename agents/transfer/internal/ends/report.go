@@ -11,6 +11,7 @@ import (
 
 	"weft/agents/transfer/internal/codec"
 	"weft/agents/transfer/internal/line"
+	"weft/agents/transfer/internal/stream"
 )
 
 // Phase is where an end is.
@@ -43,7 +44,7 @@ type Status struct {
 	Flying     int               `json:"flying"`     // bytes of batches on their way, now
 	Bandwidth  float64           `json:"bandwidth"`  // bytes per second that the other end takes, now
 	RoundTrip  float64           `json:"round_trip"` // seconds, the shortest
-	Repeated   float64           `json:"repeated"`   // bytes on the line for a page that was sent before, lately
+	Repeated   float64           `json:"repeated"`   // bytes on the line for a page that was sent before, lately; if there was none, for any literal
 	Wrong      int               `json:"wrong"`      // batches that had to come again
 	Collisions uint64            `json:"collisions"` // pages with the same hash and other bytes
 	References int               `json:"references"` // reference files that both ends have
@@ -137,7 +138,7 @@ func (r *Report) Status() Status {
 	for _, level := range codec.Levels() {
 		s.Batches[level.String()] = r.levels[level]
 	}
-	s.Repeated, s.Processor = r.repeated.each(0), taken()
+	s.Repeated, s.Processor = r.repeated.each(stream.PageSize*r.ratio.each(1)), taken()
 	if r.window != nil {
 		s.Flying, s.Bandwidth, s.RoundTrip = r.window.Flying(), r.window.Rate(), r.window.RoundTrip().Seconds()
 		s.Backlog = s.Flying + r.packed + int(float64(r.encoded.Load())*r.ratio.each(1))

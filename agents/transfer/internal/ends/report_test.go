@@ -1,6 +1,7 @@
 package ends
 
 import (
+	"bytes"
 	"math"
 	"net"
 	"testing"
@@ -78,6 +79,26 @@ func TestTheBacklogIsWhatTheLineHasToCarry(t *testing.T) {
 	}
 	if rest := report.Status().Backlog; rest != 0 {
 		t.Errorf("%d bytes of backlog after the end", rest)
+	}
+}
+
+func TestAPageThatIsSentAgainCostsAsMuchAsAnyBeforeOneWas(t *testing.T) {
+	report := NewReport("m")
+	if found := report.Status().Repeated; found != 4096 {
+		t.Errorf("%v bytes before anything was sent", found)
+	}
+	encoder := codec.NewEncoder(codec.NewMemory(1000, codec.InMemory))
+	guest := qemutest.NewGuest(100, 1)
+	reader := migration(bytes.NewReader(append(guest.Begin(), guest.Round(guest.All(), false)...)))
+	for record, err := reader.Next(); err == nil; record, err = reader.Next() {
+		if err := encoder.Add(record, reader.Blocks()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := encoder.Flush()
+	report.compressed(batch, codec.Fast, batch.Len()/4, 0)
+	if found := report.Status().Repeated; found < 1000 || found > 1050 {
+		t.Errorf("%v bytes at a ratio of a quarter", found)
 	}
 }
 
