@@ -31,7 +31,7 @@ class NewScheduledMove(Body):
     endpoint: Name
     at: Moment
     keep: bool = False
-    copied_before: Annotated[int, Field(ge=0, le=86400)] = 0
+    copied_before: Annotated[int, Field(ge=0, le=table.MOST_BEFORE)] = 0
     reason: Text = ""
 
 

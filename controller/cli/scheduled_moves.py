@@ -1,17 +1,16 @@
 """`weft move schedule`, `weft move scheduled` and `weft move unschedule`: moves that begin at a time."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from controller.cli.cells import Prose, at, state
+from controller.cli.cells import Prose, Row, at, state
 from controller.cli.client import Client, path
 from controller.cli.completion import names
 from controller.cli.moments import coming
 from controller.cli.moves import app
 from controller.cli.output import done, rows, when
 
-Row = dict[str, Any]
 COLUMNS = [
     ("NAME", at("name")),
     ("VM", at("vm")),

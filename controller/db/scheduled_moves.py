@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
-from sqlalchemy import CheckConstraint, String, UniqueConstraint, and_, delete, or_, select
+from sqlalchemy import CheckConstraint, String, UniqueConstraint, and_, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -14,6 +14,9 @@ from controller.db.base import NAME, Base, Time
 State = Literal["waiting", "begun", "refused", "missed", "cancelled"]
 STATES: tuple[State, ...] = get_args(State)
 
+MOST_BEFORE = 86_400
+"""Most seconds between a copy ahead and its move."""
+
 POLICY = "policy"
 """The name in `asked_by` for moves of the policy's schedule."""
 
@@ -21,8 +24,8 @@ POLICY = "policy"
 class ScheduledMoveRow(Base):
     """The VM is to move to `endpoint` at the time `at`, and to be copied there `copied_before` seconds earlier, as
     `copy_ahead`. `keep`: it keeps its address. `state`: `waiting` for its time, or while the VM cannot move yet
-    (`detail` says why); `begun` as `move`; `refused`, as the VM could not move (`detail`); `missed`, as no controller
-    ran; `cancelled`."""
+    (`detail` says why, and it was `tried`); `begun` as `move`; `refused`, as the VM could not move (`detail`);
+    `missed`, as no controller ran; `cancelled`."""
 
     __tablename__ = "scheduled_moves"
     __table_args__ = (
@@ -40,14 +43,10 @@ class ScheduledMoveRow(Base):
     asked_by: Mapped[str] = mapped_column(NAME, default="")
     state: Mapped[str] = mapped_column(String(16), default="waiting")
     detail: Mapped[str] = mapped_column(String(1000), default="")
+    tried: Mapped[bool] = mapped_column(default=False)
     move: Mapped[str | None] = mapped_column(NAME)
     copy_ahead: Mapped[str | None] = mapped_column(NAME)
     created_at: Mapped[datetime] = mapped_column(Time, default=now)
-
-    @property
-    def copied_from(self) -> datetime:
-        """The time at which its copy ahead begins."""
-        return self.at - timedelta(seconds=self.copied_before)
 
     def say(self, detail: str) -> None:
         self.detail = detail.replace("\0", "\ufffd")[:1000]
@@ -57,10 +56,26 @@ async def get(session: AsyncSession, name: str, *, lock: bool = False) -> Schedu
     return await session.get(ScheduledMoveRow, name, populate_existing=True, with_for_update=lock or None)
 
 
-async def waiting(session: AsyncSession) -> list[ScheduledMoveRow]:
-    """Return those that have not begun, the earliest first."""
-    query = select(ScheduledMoveRow).where(ScheduledMoveRow.state == "waiting")
-    return list(await session.scalars(query.order_by(ScheduledMoveRow.at, ScheduledMoveRow.name)))
+async def count(session: AsyncSession) -> int:
+    """Return how many wait."""
+    query = select(func.count()).select_from(ScheduledMoveRow).where(ScheduledMoveRow.state == "waiting")
+    return await session.scalar(query) or 0
+
+
+async def due(session: AsyncSession, at: datetime) -> list[ScheduledMoveRow]:
+    """Return those that wait whose time has come, or that of their copy ahead, the earliest first."""
+    row = ScheduledMoveRow
+    farthest = at + timedelta(seconds=MOST_BEFORE)
+    copying = and_(row.copied_before > 0, row.copy_ahead.is_(None), row.at <= farthest)
+    query = select(row).where(row.state == "waiting", or_(row.at <= at, copying)).order_by(row.at, row.name)
+    found = await session.scalars(query)
+    return [one for one in found if one.at - timedelta(seconds=one.copied_before) <= at]
+
+
+async def coming(session: AsyncSession, asked_by: str, at: datetime) -> list[ScheduledMoveRow]:
+    """Return those of one asker that wait for a later time."""
+    row = ScheduledMoveRow
+    return list(await session.scalars(select(row).where(row.state == "waiting", row.asked_by == asked_by, row.at > at)))
 
 
 async def known(session: AsyncSession, keys: Collection[tuple[str, str, datetime]]) -> set[tuple[str, str, datetime]]:

@@ -1,5 +1,5 @@
-"""Moves that begin at a time (CloudNet's planned moves, section 2.1): once, as users schedule them, or again and again,
-as the policy's `migration.schedule` says. Only the leader begins them; any replica takes requests."""
+"""Moves that begin at a time: once, as users schedule them, or again and again, as the policy's `migration.schedule`
+says ("follow the sun": CloudNet, section 1). Only the leader begins them; any replica takes requests."""
 
 import asyncio
 import logging
@@ -47,6 +47,8 @@ class MoveSchedule:
     def __init__(self, database: Database, changes: Changes, moves: Moves, wakeup: Wakeup) -> None:
         self._database, self._changes, self._moves, self._wakeup = database, changes, moves, wakeup
         self._next: dict[str, datetime | None] = {}
+        self._written: dict[ScheduledMoves, datetime] | None = None
+        """The policy's schedule whose next moves wait."""
 
     async def add(
         self, vm: str, endpoint: str, at: datetime, *, keep: bool, copied_before: int, reason: str, asked_by: str
@@ -61,7 +63,7 @@ class MoveSchedule:
                 raise await names.unknown(session, "vm", "VM", vm)
             if await table.known(session, [(vm, endpoint, at)]):
                 raise conflict(f"{vm} is to move to {endpoint} at that time already", "at")
-            if len(await table.waiting(session)) >= MOST:
+            if await table.count(session) >= MOST:
                 raise conflict(f"{MOST:,} moves wait for their time already", "at")
             row = _row((vm, endpoint, at), keep, copied_before, reason, asked_by)
             session.add(row)
@@ -87,6 +89,7 @@ class MoveSchedule:
 
     async def run(self) -> None:
         """Begin moves at their times, until cancelled. Only the leader does this."""
+        self._written = None
         while True:
             try:
                 await self.look()
@@ -96,29 +99,22 @@ class MoveSchedule:
 
     async def look(self) -> None:
         """Write down the next moves of the policy's schedule, and begin what is due."""
-        await self._follow_policy()
+        if (wanted := dict(self._coming())) != self._written:
+            await self._write({(vm, one.endpoint, at): one for one, at in wanted.items() for vm in one.vms})
+            self._written = wanted
         async with self._database.read() as session:
-            rows = await table.waiting(session)
+            rows = await table.due(session, now())
         for row in rows:
             if row.at <= now():
                 await self._begin(row)
-            elif (
-                row.copied_before and row.copy_ahead is None and row.at - timedelta(seconds=row.copied_before) <= now()
-            ):
+            else:
                 await self._copy(row)
 
-    async def _follow_policy(self) -> None:
-        wanted = {(vm, one.endpoint, at): one for one, at in self._coming() for vm in one.vms}
-        async with self._database.read() as session:
-            ours = [row for row in await table.waiting(session) if row.asked_by == POLICY and row.at > now()]
-            new = wanted.keys() - await table.known(session, wanted.keys())
-        gone = [row.name for row in ours if not _as_wanted(row, wanted)]
-        if not gone and not new:
-            return
+    async def _write(self, wanted: dict[Key, ScheduledMoves]) -> None:
+        """Have those moves of the policy's schedule wait for their times, and no others."""
         async with self._database.write() as session:
-            for name in gone:
-                row = await table.get(session, name, lock=True)
-                if row is not None and row.state == "waiting":
+            for row in await table.coming(session, POLICY, now()):
+                if not _as_wanted(row, wanted):
                     await session.delete(row)
             await session.flush()
             for key in sorted(wanted.keys() - await table.known(session, wanted.keys())):
@@ -128,12 +124,12 @@ class MoveSchedule:
 
     def _coming(self) -> Iterator[tuple[ScheduledMoves, datetime]]:
         """Yield each entry of the policy's schedule with its next time."""
-        at = now()
-        for one in self._changes.intent.policy.migration.schedule:
-            if one.cron not in self._next or (known := self._next[one.cron]) is None or known <= at:
-                self._next[one.cron] = upcoming(one.cron, at)
-            if (coming := self._next[one.cron]) is not None:
-                yield one, coming
+        schedule, at = self._changes.intent.policy.migration.schedule, now()
+        known = {cron: time for cron, time in self._next.items() if time is None or time > at}
+        self._next = {one.cron: known.get(one.cron) or upcoming(one.cron, at) for one in schedule}
+        for one in schedule:
+            if (time := self._next[one.cron]) is not None:
+                yield one, time
 
     async def _copy(self, row: ScheduledMoveRow) -> None:
         """Begin the copy ahead of a move. A move that cannot be copied ahead moves all the same."""
@@ -148,7 +144,7 @@ class MoveSchedule:
 
     async def _begin(self, row: ScheduledMoveRow) -> None:
         late = now() - row.at > LATE
-        if late and not row.detail:
+        if late and not row.tried:
             text = f"{row.name}: {row.vm} did not move to {row.endpoint} at {row.at.isoformat()}: no controller ran"
             return await self._over(row, "missed", "no controller ran at that time", text)
         try:
@@ -159,7 +155,7 @@ class MoveSchedule:
         except Refused as refused:
             if not late:
                 async with self._database.write() as session:
-                    await _change(session, row.name, detail=refused.message)
+                    await _change(session, row.name, detail=refused.message, tried=True)
                 return None
             text = f"{row.name}: {row.vm} did not move to {row.endpoint} at {row.at.isoformat()}: {refused.message}"
             return await self._over(row, "refused", refused.message, text)
@@ -183,7 +179,7 @@ def _row(key: Key, keep: bool, copied_before: int, reason: str, asked_by: str) -
     vm, endpoint, at = key
     row = ScheduledMoveRow(name=f"scheduled-{secrets.token_hex(5)}", vm=vm, endpoint=endpoint, at=at, keep=keep)
     row.copied_before, row.reason, row.asked_by, row.created_at = copied_before, reason[:200], asked_by[:63], now()
-    row.state, row.detail = "waiting", ""
+    row.state, row.detail, row.tried = "waiting", "", False
     return row
 
 
@@ -196,7 +192,7 @@ def _as_wanted(row: ScheduledMoveRow, wanted: dict[Key, ScheduledMoves]) -> bool
     return one is not None and (one.keep, one.copied_before) == (row.keep, row.copied_before)
 
 
-async def _change(session: AsyncSession, name: str, detail: str, **values: str) -> None:
+async def _change(session: AsyncSession, name: str, detail: str, **values: str | bool) -> None:
     """Change a row that still waits."""
     row = await table.get(session, name, lock=True)
     if row is None or row.state != "waiting":

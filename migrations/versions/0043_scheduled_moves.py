@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("asked_by", NAME, nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("detail", sa.String(1000), nullable=False),
+        sa.Column("tried", sa.Boolean(), nullable=False),
         sa.Column("move", NAME),
         sa.Column("copy_ahead", NAME),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),

@@ -152,6 +152,19 @@ async def test_without_kept_copies_it_moves_all_the_same(controller: Controller,
         assert (await town_.over((await reached(controller, name, "begun"))["move"]))["state"] == "done"
 
 
+async def test_a_copy_that_could_not_be_made_is_no_try(controller: Controller, clock: Clock) -> None:
+    async with town(controller):
+        name = await schedule(controller, copied_before=600)
+        clock.ahead = timedelta(minutes=51)
+
+        async def told() -> bool:
+            return "no copy ahead of time" in (await one(controller, name))["detail"]
+
+        await settled(told)
+        clock.ahead = timedelta(hours=1) + LATE + timedelta(minutes=1)
+        await reached(controller, name, "missed")
+
+
 async def test_one_that_is_cancelled_does_not_begin(controller: Controller, clock: Clock) -> None:
     async with town(controller):
         name = await schedule(controller)
