@@ -37,6 +37,16 @@ def runs_on(one: Host, two: Host, *kinds: str, what: Machine | None = None) -> N
     right(two, *kinds)
 
 
+def disk_is_there(thin: Hosts) -> Target:
+    """Boot a machine that writes memory and disk, and copy its disk by the move m1; return the move's target."""
+    boot(thin.one)
+    work(thin.one, "memory", "start", "mib=16", "rate=1")
+    work(thin.one, "disk", "start", "mib=16", "rate=1")
+    target = prepare(thin.two, "m1")
+    copy_disk(thin.one, "m1", target, Tuning())
+    return target
+
+
 def during(thin: Hosts, target: Target, then: Callable[[], None]) -> None:
     """Copy the memory of the move m1, and do something once, when some of it has gone."""
 
@@ -89,11 +99,7 @@ def test_a_weft_transfer_that_is_killed_costs_the_move_and_not_the_guest(thin: H
 
 def test_a_line_that_is_cut_for_a_second_costs_time_only(thin: Hosts) -> None:
     one, two = thin.one, thin.two
-    boot(one)
-    work(one, "memory", "start", "mib=16", "rate=1")
-    work(one, "disk", "start", "mib=16", "rate=1")
-    target = prepare(two, "m1")
-    copy_disk(one, "m1", target, Tuning())
+    target = disk_is_there(thin)
 
     def cut() -> None:
         thin.cut()
@@ -109,11 +115,7 @@ def test_a_line_that_is_cut_for_a_second_costs_time_only(thin: Hosts) -> None:
 def test_a_line_that_is_cut_costs_the_move_and_not_the_guest(thin: Hosts, step: str) -> None:
     """Both ends notice while the line is cut, and the guest runs on. The next move brings it over when it is mended."""
     one, two = thin.one, thin.two
-    boot(one)
-    work(one, "memory", "start", "mib=16", "rate=1")
-    work(one, "disk", "start", "mib=16", "rate=1")
-    target = prepare(two, "m1")
-    copy_disk(one, "m1", target, Tuning())
+    target = disk_is_there(thin)
     if step == "memory":
         with pytest.raises(HypervisorError, match="memory cannot be transferred"):
             during(thin, target, thin.cut)
