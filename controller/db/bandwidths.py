@@ -14,7 +14,8 @@ from controller.db.base import NAME, Base, Time
 
 class BandwidthRow(Base):
     """From `cloudlet` to `neighbour`: bits per second, averaged over `moves` moves with the later ones counting more;
-    `last_bytes` and `last_seconds` are those of the latest move."""
+    `last_bytes` and `last_seconds` are those of the latest move. `fast_at` is when the latest move over a thin line
+    found it fast, None if it did not."""
 
     __tablename__ = "bandwidths"
     __table_args__ = (CheckConstraint("bits_per_second >= 0", name="bits_per_second"),)
@@ -26,12 +27,16 @@ class BandwidthRow(Base):
     last_bytes: Mapped[int] = mapped_column(BigInteger)
     last_seconds: Mapped[float]
     at: Mapped[datetime] = mapped_column(Time)
+    fast_at: Mapped[datetime | None] = mapped_column(Time)
 
 
-async def record(session: AsyncSession, cloudlet: str, neighbour: str, bytes: int, seconds: float) -> Bandwidth:
+async def record(
+    session: AsyncSession, cloudlet: str, neighbour: str, bytes: int, seconds: float, fast: bool | None = None
+) -> Bandwidth:
     """Take a move's transfer from `cloudlet` to `neighbour` into the estimate: `bytes` that went over the wire in
     `seconds` of transfer, without waiting and without preparation. To be called once per move, in the transaction that
-    ends it. Returns the estimate. Raises ValueError for impossible values."""
+    ends it. `fast` is what a thin move found, None for other moves. Returns the estimate. Raises ValueError for
+    impossible values."""
     query = select(BandwidthRow).where(BandwidthRow.cloudlet == cloudlet, BandwidthRow.neighbour == neighbour)
     row = await session.scalar(query.with_for_update())
     estimate = after(Bandwidth(row.bits_per_second, row.moves) if row else None, bytes, seconds)
@@ -40,6 +45,8 @@ async def record(session: AsyncSession, cloudlet: str, neighbour: str, bytes: in
         session.add(row)
     row.bits_per_second, row.moves = estimate.bits_per_second, estimate.moves
     row.last_bytes, row.last_seconds, row.at = bytes, seconds, now()
+    if fast is not None:
+        row.fast_at = row.at if fast else None
     await session.flush()
     return estimate
 
@@ -49,6 +56,12 @@ async def of(session: AsyncSession, cloudlet: str, neighbour: str) -> float | No
     way = BandwidthRow.cloudlet == cloudlet, BandwidthRow.neighbour == neighbour
     rate: float | None = await session.scalar(select(BandwidthRow.bits_per_second).where(*way))
     return rate
+
+
+async def fast(session: AsyncSession, cloudlet: str, neighbour: str, since: datetime) -> bool:
+    """Return whether a thin move has found the line fast since then, and none after it has not."""
+    row = await session.get(BandwidthRow, (cloudlet, neighbour))
+    return row is not None and row.fast_at is not None and row.fast_at >= since
 
 
 async def page(

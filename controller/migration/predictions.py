@@ -130,7 +130,8 @@ async def learn(
         at=when[1],
     )
     if await profiles.add(session, row) and wire and took:
-        await bandwidths.record(session, *between, wire, _sending(memory, wire, took))
+        fast = memory.pages.fast if memory.pages is not None else None
+        await bandwidths.record(session, *between, wire, _sending(memory, wire, took), fast)
 
 
 def _sending(memory: Figures, wire: int, took: float) -> float:

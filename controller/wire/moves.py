@@ -80,7 +80,8 @@ class Keep(Message):
 class Tuning(Message):
     """The policy's limits on a transfer. `downtime_ms` is the pause that the driver aims at. `keep` is None if no copy
     is kept. `mirror` is how many bytes of the memory, and of the disk, each end of a thin line mirrors; None: all. An
-    agent of an older release knows neither."""
+    agent of an older release knows neither. `direct`: no thin line, as this line is fast; only for agents that know it
+    (`Platform.direct`)."""
 
     downtime_ms: Annotated[int, Field(ge=1, le=60_000)] = 300
     compression: bool = True
@@ -88,6 +89,7 @@ class Tuning(Message):
     post_copy: bool = False
     keep: Annotated[Keep | None, Field(exclude_if=lambda keep: keep is None)] = None
     mirror: Annotated[Count | None, Field(exclude_if=lambda mirror: mirror is None)] = None
+    direct: Annotated[bool, Field(exclude_if=lambda direct: not direct)] = False
     bandwidth: Count | None = None
     """Maximum bits per second; None: no limit other than the link's."""
 
@@ -133,7 +135,8 @@ class Orders(Message):
 class Pages(Message):
     """Pages of memory by the way in which they went over a thin line: all `zero`; the `same` as there; a copy of a page
     that is `known` there; as a `delta`; as a `literal`. `repeats` are parts that had to go again, as the ends differed
-    in what they knew. `kept`: both ends had a copy of an earlier stay."""
+    in what they knew. `kept`: both ends had a copy of an earlier stay. `fast`: the line is so fast that saving bytes
+    costs time."""
 
     zero: Count
     same: Count
@@ -142,6 +145,7 @@ class Pages(Message):
     literal: Count
     repeats: Count = 0
     kept: bool = False
+    fast: Annotated[bool, Field(exclude_if=lambda fast: not fast)] = False
 
 
 class Figures(Message):

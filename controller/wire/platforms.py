@@ -36,7 +36,7 @@ class Platform(Message):
     and `features` those that the guest really sees. `files` have SHA-256 digests, by IMAGE/FILE. `models` are the CPU
     models that guests can be given, by name; None in a target, and from an agent of an older release, which does not
     understand `Machine.cpu` either. `images` are all that machines can boot from; None in a target, from an older
-    agent, and if there are more than a message allows."""
+    agent, and if there are more than a message allows. `direct`: the driver knows `Tuning.direct`."""
 
     version: Word
     board: Word
@@ -53,6 +53,7 @@ class Platform(Message):
     images: Annotated[list[Name], Field(max_length=MOST_IMAGES)] | None = Field(
         default=None, exclude_if=lambda known: known is None
     )
+    direct: Annotated[bool, Field(exclude_if=lambda direct: not direct)] = False
 
 
 def files(machine: Machine) -> list[str]:

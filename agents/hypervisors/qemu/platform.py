@@ -72,6 +72,7 @@ class Here:
             models=found.models,
             files={f"{path.parent.name}/{path.name}": await self._digests.of(path) for path in held if path.is_file()},
             images=images if len(images) <= MOST_IMAGES else None,
+            direct=True,
         )
 
     async def _probe(self, runs: Accelerator) -> _Processor:

@@ -106,6 +106,7 @@ def figures(status: Status) -> dict[str, Any]:
         literal=by("literal", 0),
         repeats=status["wrong"],
         kept=status["kept"],
+        fast=status.get("fast", False),
     )
     return {"wire": status["wire"], "pages": pages}
 

@@ -31,7 +31,8 @@ def compression(tuning: Tuning, options: Mapping[str, str]) -> str:
         return "none"
     if tuning.post_copy:  # which works with neither multifd nor xbzrle
         return "none"
-    return options.get("compression", "zstd")
+    chosen = options.get("compression", "zstd")
+    return "zstd" if chosen == THIN and tuning.direct else chosen
 
 
 def thin(tuning: Tuning, options: Mapping[str, str]) -> bool:

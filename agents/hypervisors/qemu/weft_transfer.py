@@ -41,7 +41,8 @@ class Status(TypedDict):
     """The work of an end so far (agents/transfer/internal/ends/report.go). Bytes; `backlog` are those that the line
     has to carry until all that QEMU has sent is at the other end, `bandwidth` is the bytes per second that it takes,
     `repeated` the bytes on the line for a page that was sent before, `wrong` the number of batches that went again,
-    `processor` the seconds of a processor that the end has taken, and `pages` the operations by kind."""
+    `processor` the seconds of a processor that the end has taken, `fast` says that the line is, and `pages` are the
+    operations by kind."""
 
     phase: Phase
     error: str
@@ -52,6 +53,7 @@ class Status(TypedDict):
     repeated: float
     wrong: int
     processor: NotRequired[float]  # an older process does not say
+    fast: NotRequired[bool]
     kept: bool
     pages: dict[str, int]
 

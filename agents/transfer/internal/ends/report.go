@@ -45,6 +45,7 @@ type Status struct {
 	Bandwidth  float64           `json:"bandwidth"`  // bytes per second that the other end takes, now
 	RoundTrip  float64           `json:"round_trip"` // seconds, the shortest
 	Repeated   float64           `json:"repeated"`   // bytes on the line for a page that was sent before, lately; if there was none, for any literal
+	Fast       bool              `json:"fast"`       // whether the line has been so fast that saving bytes costs time
 	Wrong      int               `json:"wrong"`      // batches that had to come again
 	Collisions uint64            `json:"collisions"` // pages with the same hash and other bytes
 	References int               `json:"references"` // reference files that both ends have
@@ -141,6 +142,7 @@ func (r *Report) Status() Status {
 	s.Repeated, s.Processor = r.repeated.each(stream.PageSize*r.ratio.each(1)), taken()
 	if r.window != nil {
 		s.Flying, s.Bandwidth, s.RoundTrip = r.window.Flying(), r.window.Rate(), r.window.RoundTrip().Seconds()
+		s.Fast = r.window.WasFast()
 		s.Backlog = s.Flying + r.packed + int(float64(r.encoded.Load())*r.ratio.each(1))
 	}
 	return s

@@ -163,6 +163,13 @@ func (w *Window) RoundTrip() time.Duration {
 	return w.rtt
 }
 
+// WasFast reports whether the line was Fast at any time.
+func (w *Window) WasFast() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.swift.IsZero()
+}
+
 func (w *Window) rate() float64 {
 	most := 0.0
 	for _, sample := range w.rates {
