@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -131,25 +130,12 @@ def test_a_line_that_is_cut_costs_the_move_and_not_the_guest(thin: Hosts, step: 
     runs_on(one, two, "memory", "disk")
 
 
-@pytest.mark.parametrize("end", ["source", "destination"])
-def test_a_full_disk_costs_the_move_and_not_the_guest(thin: Hosts, end: str) -> None:
-    """There is no room for the copy of the memory. When there is, the next move brings the machine over."""
-    one, two = thin.one, thin.two
-    with small((one if end == "source" else two).state) as enlarge:
-        boot(one, WHAT)
-        work(one, "memory", "start", "mib=16", "rate=1")
-        target = prepare(two, "m1", what=WHAT)
-        with pytest.raises(HypervisorError, match=r"memory cannot be transferred: .*weft-transfer: "):
-            one.do(last(one.driver.memory("vm1", "m1", target, Tuning())))
-        enlarge()
-        runs_on(one, two, "memory", what=WHAT)
-        two.do(two.driver.stop("vm1"))
-
-
-@contextmanager
-def small(folder: Path) -> Iterator[Callable[[], None]]:
-    """Put a file system of 16 MiB there; yield a function that makes it large."""
-    folder.mkdir(parents=True, exist_ok=True)
+@pytest.fixture(params=["1", "2"], ids=["source", "destination"])
+def enlarge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], None]]:
+    """Put a file system of 16 MiB below one host's state; yield a function that makes it large. It stays until that
+    host's machines have ended: the fixture `thin` has to come later."""
+    folder = tmp_path / request.param
+    folder.mkdir()
     _run("mount", "-t", "tmpfs", "-o", "size=16m", "weft-small", folder)
     try:
         yield partial(_run, "mount", "-o", "remount,size=1g", folder)
@@ -159,3 +145,15 @@ def small(folder: Path) -> Iterator[Callable[[], None]]:
 
 def _run(*words: str | Path) -> None:
     subprocess.run(words, check=True)
+
+
+def test_a_full_disk_costs_the_move_and_not_the_guest(enlarge: Callable[[], None], thin: Hosts) -> None:
+    """There is no room for the copy of the memory. When there is, the next move brings the machine over."""
+    one, two = thin.one, thin.two
+    boot(one, WHAT)
+    work(one, "memory", "start", "mib=16", "rate=1")
+    target = prepare(two, "m1", what=WHAT)
+    with pytest.raises(HypervisorError, match=r"memory cannot be transferred: .*weft-transfer: "):
+        one.do(last(one.driver.memory("vm1", "m1", target, Tuning())))
+    enlarge()
+    runs_on(one, two, "memory", what=WHAT)
