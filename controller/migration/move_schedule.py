@@ -143,10 +143,13 @@ class MoveSchedule:
             await _change(session, row.name, copy_ahead=copy, detail=detail)
 
     async def _begin(self, row: ScheduledMoveRow) -> None:
+        async with self._database.read() as session:
+            present = await table.get(session, row.name)
+        if present is None or present.state != "waiting":
+            return None  # an operator has cancelled it meanwhile
         late = now() - row.at > LATE
         if late and not row.tried:
-            text = f"{row.name}: {row.vm} did not move to {row.endpoint} at {row.at.isoformat()}: no controller ran"
-            return await self._over(row, "missed", "no controller ran at that time", text)
+            return await self._over(row, "missed", "no controller ran at that time")
         try:
             with acts(CONTROLLER, "move", f"{row.name}: {row.vm} to {row.endpoint}"):
                 made = await self._moves.start(
@@ -157,16 +160,16 @@ class MoveSchedule:
                 async with self._database.write() as session:
                     await _change(session, row.name, detail=refused.message, tried=True)
                 return None
-            text = f"{row.name}: {row.vm} did not move to {row.endpoint} at {row.at.isoformat()}: {refused.message}"
-            return await self._over(row, "refused", refused.message, text)
+            return await self._over(row, "refused", refused.message)
         async with self._database.write() as session:
             await _change(session, row.name, state="begun", move=made.name, detail="")
         return None
 
-    async def _over(self, row: ScheduledMoveRow, state: str, detail: str, text: str) -> None:
+    async def _over(self, row: ScheduledMoveRow, state: str, why: str) -> None:
+        text = f"{row.name}: {row.vm} did not move to {row.endpoint} at {row.at.isoformat()}: {why}"
         async with self._database.write() as session:
-            await _change(session, row.name, state=state, detail=detail)
-            await events.add(session, f"move-{state}", row.name, text, vm=row.vm, endpoint=row.endpoint)
+            if await _change(session, row.name, state=state, detail=why):
+                await events.add(session, f"move-{state}", row.name, text, vm=row.vm, endpoint=row.endpoint)
         self._wakeup.ring()
 
     async def prune(self) -> None:
@@ -178,8 +181,7 @@ class MoveSchedule:
 def _row(key: Key, keep: bool, copied_before: int, reason: str, asked_by: str) -> ScheduledMoveRow:
     vm, endpoint, at = key
     row = ScheduledMoveRow(name=f"scheduled-{secrets.token_hex(5)}", vm=vm, endpoint=endpoint, at=at, keep=keep)
-    row.copied_before, row.reason, row.asked_by, row.created_at = copied_before, reason[:200], asked_by[:63], now()
-    row.state, row.detail, row.tried = "waiting", "", False
+    row.copied_before, row.reason, row.asked_by = copied_before, reason[:200], asked_by[:63]
     return row
 
 
@@ -192,11 +194,12 @@ def _as_wanted(row: ScheduledMoveRow, wanted: dict[Key, ScheduledMoves]) -> bool
     return one is not None and (one.keep, one.copied_before) == (row.keep, row.copied_before)
 
 
-async def _change(session: AsyncSession, name: str, detail: str, **values: str | bool) -> None:
-    """Change a row that still waits."""
+async def _change(session: AsyncSession, name: str, detail: str, **values: str | bool) -> bool:
+    """Change a row that still waits; return whether it does."""
     row = await table.get(session, name, lock=True)
     if row is None or row.state != "waiting":
-        return
+        return False
     row.say(detail)
     for key, value in values.items():
         setattr(row, key, value)
+    return True

@@ -62,10 +62,7 @@ def during(thin: Hosts, target: Target, then: Callable[[], None]) -> None:
 @pytest.mark.parametrize("end", ["source", "destination"])
 def test_a_disks_weft_transfer_that_is_killed_costs_the_move_and_no_data(thin: Hosts, end: str) -> None:
     one, two = thin.one, thin.two
-    boot(one)
-    work(one, "disk", "start", "mib=16", "rate=1")
-    target = prepare(two, "m1")
-    copy_disk(one, "m1", target, Tuning())
+    target = disk_is_there(thin)
     kill(one if end == "source" else two, DISK_SOCKET)
 
     def failed() -> bool:

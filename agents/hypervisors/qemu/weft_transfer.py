@@ -259,10 +259,11 @@ async def hash_ahead(folder: Path, references: Sequence[tuple[str, Path]], hashe
     """Begin to hash the pages of files that both ends may have, at low priority, so that no move waits for that.
     Failures are in the folder's `hash.log`, and cost bytes in a move."""
     installed = shutil.which(PROGRAM)
-    if installed is None or not references:
+    missing = [(digest, path) for digest, path in references if not (hashes / f"{digest}.hashes").is_file()]
+    if installed is None or not missing:
         return
     argv = ["nice", "-n", "19", installed, "hash", "--hashes", str(hashes)]
-    argv += [word for digest, path in references for word in ("--reference", f"{digest}:{path}")]
+    argv += [word for digest, path in missing for word in ("--reference", f"{digest}:{path}")]
     with suppress(OSError):
         async with process.detached(folder, argv, folder / "hash.log"):
             pass

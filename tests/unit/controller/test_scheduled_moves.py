@@ -7,6 +7,7 @@ import pytest
 
 from controller.core.clock import now
 from controller.core.recurrence import upcoming
+from controller.db import scheduled_moves as table
 from controller.migration import move_schedule
 from controller.migration.move_schedule import LATE
 from tests.unit.controller.conftest import Controller, problem
@@ -175,6 +176,19 @@ async def test_one_that_is_cancelled_does_not_begin(controller: Controller, cloc
         problem(await controller.http.delete(f"/api/v1{PATH}/scheduled-0"), 404, None, "there is no scheduled move")
         assert not await found(controller, state="waiting")
         assert [row["name"] for row in await found(controller, state="cancelled", vm="v1")] == [name]
+
+
+async def test_one_that_is_cancelled_just_before_its_turn_does_not_begin(controller: Controller) -> None:
+    """The leader has read it as waiting already."""
+    async with town(controller):
+        name = await schedule(controller)
+        async with controller.region.database.read() as session:
+            read = await table.get(session, name)
+        assert read is not None and read.state == "waiting"
+        await controller.delete(f"{PATH}/{name}")
+        await controller.region.migration.schedule._begin(read)
+        assert not (await controller.get("/moves"))["items"]
+        assert (await one(controller, name))["state"] == "cancelled"
 
 
 async def test_what_is_refused(controller: Controller) -> None:

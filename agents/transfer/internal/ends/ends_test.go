@@ -183,3 +183,36 @@ func TestABatchThatNoWorkerHasIsNotWaitedFor(t *testing.T) {
 		t.Error("the line waits for ever")
 	}
 }
+
+func TestASparingSourceStopsMirroringOnAFastLine(t *testing.T) {
+	for _, sparing := range []bool{false, true} {
+		near, far := net.Pipe()
+		qemu, sender := sockets(t)
+		guest := qemutest.NewGuest(100, 1)
+		go func() {
+			_, _ = sender.Write(append(guest.Begin(), guest.Round(guest.All(), false)...))
+			_ = sender.Close()
+		}()
+		go func() {
+			over := line.New(far)
+			for frame, err := over.Read(); err == nil; frame, err = over.Read() {
+				answer := line.Ack
+				if frame.Kind == line.End {
+					answer = line.Done
+				}
+				_ = over.Write(answer, nil)
+			}
+		}()
+		source := NewSource(line.New(near), codec.NewEncoder(codec.NewMemory(1000, codec.InMemory)), 2, 0, NewReport("m"))
+		source.Sparing = sparing
+		now := time.Now()
+		source.window.Wait(3<<20, 0, func() time.Time { return now })
+		source.window.Taken(now.Add(time.Millisecond)) // 3 MB in a millisecond
+		if err := source.Run(t.Context(), qemu, migration); err != nil {
+			t.Fatal(err)
+		}
+		if source.encoder.Apart != sparing || !source.report.Status().Fast {
+			t.Errorf("sparing %v: further pages are kept apart: %v", sparing, source.encoder.Apart)
+		}
+	}
+}
