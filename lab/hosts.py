@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from agents.hypervisors.hypervisor import Attachment, Hypervisor, Site
 from agents.hypervisors.qemu import driver as qemu
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
 from lab.relay import Relay
 
 CLONE_NEWNET = 0x40000000

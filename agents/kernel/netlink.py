@@ -22,6 +22,7 @@ from agents.kernel.operations import (
     AddRoute,
     AddRule,
     AddTap,
+    AddVeth,
     AddVxlan,
     DeleteAddress,
     DeleteFlood,
@@ -209,6 +210,9 @@ class Kernel:
             case AddTap(name):
                 # An ioctl does this, and it succeeds for an existing device too.
                 await ip.link("add", ifname=name, kind="tuntap", mode="tap")
+            case AddVeth(name, peer, mac, mtu, pid):
+                inside = {"ifname": peer, "address": mac, "mtu": mtu, "net_ns_pid": pid}
+                await ip.link("add", ifname=name, kind="veth", mtu=mtu, peer=inside)
             case SetLink(name, mac, mtu, up):
                 changes: dict[str, Any] = {} if mac is None else {"address": mac}
                 changes |= {} if mtu is None else {"mtu": mtu}

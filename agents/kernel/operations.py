@@ -33,6 +33,17 @@ class AddTap:
 
 
 @dataclass(frozen=True, slots=True)
+class AddVeth:
+    """Creates a pair of devices, both down: `name` here, and `peer` in the network namespace of the process `pid`."""
+
+    name: str
+    peer: str
+    mac: str
+    mtu: int
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
 class SetLink:
     """Changes the properties that are not None."""
 
@@ -142,6 +153,7 @@ Operation = (
     AddBridge
     | AddVxlan
     | AddTap
+    | AddVeth
     | SetLink
     | SetPort
     | Enslave
@@ -211,6 +223,6 @@ def index_of(operation: Operation) -> int:
             name = path.split("/")[3] if path.count("/") > 3 else ""
         case DeleteLinks(names):
             return owner(names[0]) or 0 if len(names) == 1 else 0
-        case SetLink(name) | SetPort(name) | AddBridge(name) | AddTap(name) | Release(name):
+        case SetLink(name) | SetPort(name) | AddBridge(name) | AddTap(name) | AddVeth(name) | Release(name):
             pass
     return owner(name) or 0

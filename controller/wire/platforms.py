@@ -18,6 +18,8 @@ Word = Annotated[str, Field(max_length=100)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 FILES = ("kernel", "initramfs")
+MANIFEST = "manifest"
+"""An image of containers, by the digest of its manifest (OCI image-spec)."""
 BASE = "disk.qcow2"
 MOST_IMAGES = 1000
 _SHOWN = 8  # features, in a readable sentence
@@ -59,7 +61,7 @@ class Platform(Message):
 def files(machine: Machine) -> list[str]:
     """Return the names of the files that a machine of this description may need."""
     base = [f"{machine.disk.base}/{BASE}"] if machine.disk is not None else []
-    return [*(f"{machine.image}/{name}" for name in FILES), *base]
+    return [*(f"{machine.image}/{name}" for name in (*FILES, MANIFEST)), *base]
 
 
 def differences(

@@ -10,8 +10,9 @@ from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
 
+from agents.hypervisors import record
 from agents.hypervisors.hypervisor import Attachment, Site
-from agents.hypervisors.qemu import boot, record
+from agents.hypervisors.qemu import boot
 from agents.hypervisors.qemu import driver as qemu
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.monitor import Session

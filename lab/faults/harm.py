@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from agents.hypervisors.qemu import process
-from agents.hypervisors.qemu.monitor import short
+from agents.hypervisors.short_path import short
 from controller.core.saga.steps import Step
 from lab import netns
 from lab.faults import census

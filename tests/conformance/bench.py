@@ -19,6 +19,7 @@ OURS = {
     "simulated": "tests.conformance.simulated:bench",
     "qemu": "tests.integration.qemu_bench:bench",
     "libvirt": "tests.integration.libvirt_bench:bench",
+    "container": "tests.integration.container_bench:bench",
 }
 """The benches of this repository's own drivers, by their names."""
 

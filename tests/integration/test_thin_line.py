@@ -9,7 +9,7 @@ import pytest
 from agents.hypervisors.hypervisor import HypervisorError, Introduced, Site
 from agents.hypervisors.qemu import base_memory
 from agents.hypervisors.qemu.kept_copies import FOLDER
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET
 from controller.wire.moves import Tuning
 from lab.hosts import Host, Hosts
 from lab.patience import until

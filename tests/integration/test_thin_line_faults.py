@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET
+from agents.hypervisors.weft_transfer import DISK_SOCKET
 from controller.wire.machines import Machine
 from controller.wire.moves import Target, Tuning
 from lab.hosts import Host, Hosts, last

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
 from controller.wire.moves import Figures, Keep, Target, Tuning
 from lab.hosts import Host, Hosts, last
 from tests.integration.qemu_hosts import images, kind

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from agents.hypervisors.bridge_ports import port
 from agents.hypervisors.hypervisor import Refused
 from agents.hypervisors.libvirt.processor import processor
 from agents.hypervisors.qemu.command_line import MACHINE_TYPE, Accelerator, overlay_path
 from agents.hypervisors.qemu.image import Image
-from agents.hypervisors.qemu.record import Record
-from agents.hypervisors.qemu.taps import tap
-from agents.hypervisors.qemu.weft_transfer import SOCKET
+from agents.hypervisors.record import Record
+from agents.hypervisors.weft_transfer import SOCKET
 from controller.wire.machines import NICS
 
 BALLOON = "ua-balloon"
@@ -87,7 +87,7 @@ def _interfaces(kept: Record, folder: Path) -> str:
     <interface type="bridge">
       <mac address="{mac}"/>
       <source bridge={quoteattr(kept.bridge)}/>
-      <target dev="{tap(folder, nic)}"/>
+      <target dev="{port(folder, nic)}"/>
       <model type="virtio"/>
       <mtu size="{kept.mtu}"/>
       <link state="{"up" if kept.links[nic] else "down"}"/>

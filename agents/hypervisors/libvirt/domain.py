@@ -14,7 +14,7 @@ from agents.hypervisors.qemu import process
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.vm import Vm
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET
 from controller.wire.machines import Nic
 
 _OURS = UUID("5d0c7a4e-6f0b-4b37-9d0e-6c1f5f0f3d55")

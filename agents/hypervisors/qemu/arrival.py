@@ -11,10 +11,10 @@ from agents.hypervisors.qemu.boot import boot
 from agents.hypervisors.qemu.condition import VAIN
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.monitor import Garbled, MonitorAway, Session
-from agents.hypervisors.qemu.record import Move
-from agents.hypervisors.qemu.target import disk, memory
 from agents.hypervisors.qemu.vm import Vm
-from agents.hypervisors.qemu.weft_transfer import at_once
+from agents.hypervisors.record import Move
+from agents.hypervisors.target import disk, memory
+from agents.hypervisors.weft_transfer import at_once
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target
 

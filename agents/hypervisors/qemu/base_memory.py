@@ -20,7 +20,7 @@ from agents.hypervisors.qemu.command_line import command_line
 from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.image import image
 from agents.hypervisors.qemu.monitor import Monitor
-from agents.hypervisors.qemu.weft_transfer import PROGRAM
+from agents.hypervisors.weft_transfer import PROGRAM
 from agents.storage import durable
 from controller.wire.machines import Disk, Machine
 from controller.wire.platforms import BASE

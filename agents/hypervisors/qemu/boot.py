@@ -10,8 +10,8 @@ from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import image
 from agents.hypervisors.qemu.platform import platform
 from agents.hypervisors.qemu.processor import missing
-from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Move, Record
 from controller.wire.machines import NICS, Machine, Nic
 
 

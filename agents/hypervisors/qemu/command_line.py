@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agents.hypervisors.bridge_ports import port
 from agents.hypervisors.qemu.image import Image
-from agents.hypervisors.qemu.taps import tap
+from agents.hypervisors.target import DISK
 from controller.wire.machines import NICS, Machine
 
 PROGRAM = "qemu-system-x86_64"
@@ -16,7 +17,7 @@ MACHINE_TYPE = "pc-q35-10.0"
 _QUIET = "dump-guest-core=off,suppress-vmdesc=on"
 _LEGACY = "disable-modern=on,disable-legacy=off"
 
-DISK, BASE = "disk", "base"
+BASE = "base"
 """The block nodes: the machine's own overlay, and the shared image below it."""
 
 
@@ -61,7 +62,7 @@ def command_line(
         f"virtio-rng-pci,{_LEGACY},rng=entropy",
     ]
     for nic, mac in zip(NICS, machine.macs, strict=True):
-        cable = f"tap,ifname={tap(folder, nic)},script=no,downscript=no" if network else "hubport,hubid=0"
+        cable = f"tap,ifname={port(folder, nic)},script=no,downscript=no" if network else "hubport,hubid=0"
         argv += ["-netdev", f"{cable},id=net-{nic}"]
         about = f"netdev=net-{nic},id=nic-{nic},mac={mac},host_mtu={mtu},romfile="
         argv += ["-device", f"virtio-net-pci,{_LEGACY},{about}"]

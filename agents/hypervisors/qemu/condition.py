@@ -1,6 +1,6 @@
 """The condition of a machine, from QEMU's answers. Pure."""
 
-from agents.hypervisors.qemu.record import Record
+from agents.hypervisors.record import Record
 from controller.wire.machines import Condition
 
 ENDED = ("shutdown", "guest-panicked", "internal-error")

@@ -3,15 +3,15 @@
 import logging
 
 from agents.hypervisors.hypervisor import Fenced, Refused, Site
+from agents.hypervisors.paths import leaves
 from agents.hypervisors.qemu.accelerator import accelerator
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import image
-from agents.hypervisors.qemu.paths import leaves
 from agents.hypervisors.qemu.platform import compare, platform
-from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.source import Source
-from agents.hypervisors.qemu.target import memory
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Move
+from agents.hypervisors.target import memory
 from controller.wire.moves import Figures, Target, Tuning
 from controller.wire.platforms import Platform
 

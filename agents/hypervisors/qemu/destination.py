@@ -1,17 +1,15 @@
 """The destination's side of a move: where it waits, and whether everything has arrived."""
 
-import random
-import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors import paths, target
+from agents.hypervisors.free_place import free_place
 from agents.hypervisors.ports import ports
-from agents.hypervisors.qemu import mirror, paths, target, transfer
-from agents.hypervisors.qemu.command_line import DISK
+from agents.hypervisors.qemu import mirror, transfer
 from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.monitor import CommandRefused, Session
-from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.target import DISK, HostPort
 from controller.wire.moves import Target, Tuning
 
 
@@ -27,7 +25,7 @@ async def wait(
     if multipath:
         paths.make_room()
     if disk is not None:
-        copy = _free(addresses[0], free)
+        copy = free_place(addresses[0], free)
         inet = {"type": "inet", "data": copy.inet(multipath)}
         server = {"type": "unix", "data": {"path": disk}} if thin else inet
         await session.execute("nbd-server-start", {"addr": server})
@@ -35,7 +33,7 @@ async def wait(
         await session.execute("block-export-add", export)
     await session.execute("migrate-set-capabilities", transfer.capabilities(tuning, options, source=False))
     await session.execute("migrate-set-parameters", transfer.parameters(tuning, options))
-    first = _free(addresses[0], free, copy)
+    first = free_place(addresses[0], free, copy)
     address = {"type": "unix", "path": unix} if thin else {"type": "inet", **first.inet(multipath)}
     channel = {"channel-type": "main", "addr": {"transport": "socket", **address}}
     await session.execute("migrate-incoming", {"channels": [channel], "exit-on-error": False})
@@ -65,19 +63,6 @@ async def release(session: Session) -> None:
     """Close the disk to writes from the source."""
     with suppress(CommandRefused):  # there is no server, or not any more
         await session.execute("nbd-server-stop")
-
-
-def _free(address: str, among: range, besides: HostPort | None = None) -> HostPort:
-    """Return a place at which nobody listens, `besides` excepted, at which somebody is about to. It is chosen here, as
-    QEMU cannot be asked to try a second time."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    for port in random.sample(among, len(among)):
-        if besides is not None and port == besides.port:
-            continue
-        with socket.socket(family, socket.SOCK_STREAM) as probe, suppress(OSError):
-            probe.bind((address, port))
-            return HostPort(address, port)
-    raise HypervisorError(f"no port of {among.start}-{among.stop - 1} at {address} is free")
 
 
 def _others(copy: HostPort | None, addresses: Sequence[str]) -> list[HostPort]:

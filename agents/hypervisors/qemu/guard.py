@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.paths import silence
 from agents.hypervisors.qemu.monitor import Monitor
-from agents.hypervisors.qemu.paths import silence
-from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.target import HostPort
 
 CUT = 5.0
 """Seconds without an acknowledgement of sent data, by any path, after which the transfer is given up."""

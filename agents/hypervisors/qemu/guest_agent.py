@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from agents.hypervisors.guest_json import guest_object
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.guest_answer import LONGEST, Started, Status, answer, output, synchronised
-from agents.hypervisors.qemu.monitor import short
+from agents.hypervisors.short_path import short
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
 """Sends one request, given by its name and arguments, and returns the text of its answer, whatever that is."""

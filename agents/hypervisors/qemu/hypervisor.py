@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, HypervisorError, Site
+from agents.hypervisors.peer import check
 from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process, thin_line, transfer
 from agents.hypervisors.qemu.accelerator import version
 from agents.hypervisors.qemu.condition import COMING
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.guard import guard
 from agents.hypervisors.qemu.monitor import Garbled, MonitorAway
-from agents.hypervisors.qemu.peer import check
 from agents.hypervisors.qemu.platform import Here
-from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.source import Source
-from agents.hypervisors.qemu.target import memory
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Move, Record
+from agents.hypervisors.target import memory
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.moves import Figures, Target, Tuning
 from controller.wire.platforms import Platform

@@ -10,8 +10,8 @@ import asyncio
 from typing import Any
 
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu.command_line import DISK
 from agents.hypervisors.qemu.monitor import CommandRefused, Session
+from agents.hypervisors.target import DISK
 
 JOB, NODE = "mirror", "target"
 _POLL = 0.005

@@ -5,9 +5,8 @@ A monitor serves one client at a time: a long session keeps all other clients ou
 
 import asyncio
 import logging
-import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -19,6 +18,7 @@ from qemu.qmp.qmp_client import GreetingError, NegotiationError
 from agents.answer import Unreadable, printable
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.qmp_answer import answer
+from agents.hypervisors.short_path import short
 
 PATIENCE = 10.0
 """Seconds that an answer may take: QEMU answers at once unless its main loop waits for storage or network."""
@@ -160,13 +160,3 @@ class Monitor:
         """Execute one command in a session of its own."""
         async with self.session() as session:
             return await session.execute(command, arguments)
-
-
-@contextmanager
-def short(path: Path) -> Iterator[str]:
-    """Yield another name of `path` that is short enough for a unix socket's address (108 bytes, unix(7))."""
-    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
 
+from agents.hypervisors import paths, target
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu import paths, target
 from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.guard import CUT
 from agents.hypervisors.qemu.monitor import CommandRefused, Garbled, MonitorAway, Session
-from agents.hypervisors.qemu.record import Move
-from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Move
+from agents.hypervisors.target import HostPort
 
 log = logging.getLogger(__name__)
 

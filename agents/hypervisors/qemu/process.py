@@ -4,10 +4,11 @@ line."""
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from agents.hypervisors.detached import detached
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.qemu.monitor import MonitorAway
 
@@ -51,26 +52,6 @@ async def spawn(folder: Path, argv: Sequence[str], greet: Callable[[], Awaitable
     except TimeoutError:
         await end(folder)
         raise HypervisorError(f"{folder.name}: QEMU did not start within {_START:g} s") from None
-
-
-@asynccontextmanager
-async def detached(folder: Path, argv: Sequence[str], log: Path) -> AsyncIterator[int]:
-    """Start a program in `folder` that outlives the agent, with its output in `log`. Yield a descriptor that reads the
-    end of a file when the program has ended. Raises OSError."""
-    ours, its = os.pipe()  # the program inherits the other end, and never writes to it
-    try:
-        try:
-            with log.open("wb") as words:
-                program = await asyncio.create_subprocess_exec(
-                    "setsid", "--fork", *argv, cwd=folder, stdin=asyncio.subprocess.DEVNULL, stdout=words, stderr=words,
-                    pass_fds=(its,),
-                )  # fmt: skip
-        finally:
-            os.close(its)
-        await program.wait()
-        yield ours
-    finally:
-        os.close(ours)
 
 
 async def _greet(monitor: Path, its: int, greet: Callable[[], Awaitable[None]]) -> None:

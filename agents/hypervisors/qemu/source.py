@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator
 from time import monotonic
 from typing import Any
 
+from agents.hypervisors import paths, target
 from agents.hypervisors.hypervisor import Fenced, HypervisorError, Site
-from agents.hypervisors.qemu import mirror, paths, target, thin_line, transfer
+from agents.hypervisors.qemu import mirror, thin_line, transfer
 from agents.hypervisors.qemu.condition import POSTCOPY
 from agents.hypervisors.qemu.convergence import Convergence, Sample
 from agents.hypervisors.qemu.monitor import MonitorAway, Session
-from agents.hypervisors.qemu.record import Move
 from agents.hypervisors.qemu.vm import Vm
-from agents.hypervisors.qemu.weft_transfer import Status, at_once
+from agents.hypervisors.record import Move
+from agents.hypervisors.weft_transfer import Status, at_once, figures
 from controller.wire.moves import Figures
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ class Source:
             if found is None:
                 raise HypervisorError("the disk's copy is not there any more")
             seconds, done = monotonic() - began, found["offset"]
-            told: dict[str, Any] = {"wire": done} if thin is None else thin_line.figures(thin)
+            told: dict[str, Any] = {"wire": done} if thin is None else figures(thin)
             rate = told["wire"] * 8 / seconds if seconds > 0 else 0.0
             yield Figures(seconds=seconds, done=done, total=found["len"], bandwidth=rate, paths=self._count, **told)
             if found["ready"]:
@@ -109,7 +110,7 @@ class Source:
             if ready or now - said >= _SAY:
                 said = now
                 found = transfer.figures(info, now - began, converging.bandwidth, self._count)
-                yield found if thin is None else found.model_copy(update=thin_line.figures(thin))
+                yield found if thin is None else found.model_copy(update=figures(thin))
             if ready:
                 return
             await asyncio.sleep(_POLL)

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from agents.hypervisors import weft_transfer
 from agents.hypervisors.hypervisor import HypervisorError, Site
-from agents.hypervisors.qemu import transfer, weft_transfer
+from agents.hypervisors.qemu import transfer
 from agents.hypervisors.qemu.kept_copies import KeptCopies
-from agents.hypervisors.qemu.record import Move, Record
-from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, WeftTransfer, mirror
-from controller.wire.moves import Pages
+from agents.hypervisors.record import Move, Record
+from agents.hypervisors.target import HostPort
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, WeftTransfer, mirror
 from controller.wire.platforms import BASE
 
 HASHES = ".hashes"
@@ -93,22 +92,6 @@ def disk(site: Site, kept: Record, move: Move, place: HostPort, multipath: bool)
         references=[one for one in memory.references if one[1].name == BASE],
         disk=described.bytes,
     )
-
-
-def figures(status: Status) -> dict[str, Any]:
-    """Return the figures that weft-transfer knows better than QEMU."""
-    by = status["pages"].get
-    pages = Pages(
-        zero=by("zero", 0),
-        same=by("same", 0),
-        known=by("copy", 0),
-        delta=by("delta", 0),
-        literal=by("literal", 0),
-        repeats=status["wrong"],
-        kept=status["kept"],
-        fast=status.get("fast", False),
-    )
-    return {"wire": status["wire"], "pages": pages}
 
 
 def left(remaining: int, status: Status) -> int:

@@ -5,15 +5,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from agents.hypervisors import record
+from agents.hypervisors.bridge_ports import unplug
 from agents.hypervisors.hypervisor import Attachment, HypervisorError
-from agents.hypervisors.qemu import process, record, taps
+from agents.hypervisors.qemu import process, taps
 from agents.hypervisors.qemu.command_line import Accelerator, command_line
 from agents.hypervisors.qemu.condition import DEAF, SILENT, condition
 from agents.hypervisors.qemu.guest_agent import GuestAgent
 from agents.hypervisors.qemu.image import Image
 from agents.hypervisors.qemu.monitor import Garbled, Monitor, MonitorAway, Session
-from agents.hypervisors.qemu.record import Record
-from agents.hypervisors.qemu.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
+from agents.hypervisors.record import Record
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
 from controller.wire.machines import Condition, MachineState, Nic
 
 _STATISTICS = 5  # seconds between two looks of the balloon at the guest's memory
@@ -145,7 +147,7 @@ class Vm:
         """End QEMU, whatever it is doing, and remove everything of the machine; the disk only if `disk` is set."""
         await process.end(self.folder)
         await self.finish()
-        await taps.unplug(self.folder)
+        await unplug(self.folder)
         if disk:
             shutil.rmtree(self.folder, ignore_errors=True)
 

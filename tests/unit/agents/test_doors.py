@@ -20,13 +20,14 @@ from agents.bgp.frr.daemon import Frr, FrrError
 from agents.bgp.gobgp import messages
 from agents.command import Ended
 from agents.host.chains import dropping, passes
+from agents.hypervisors import paths
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.libvirt.connection import Connection
-from agents.hypervisors.qemu import destination, mirror, overlay, paths, processor, qmp_answer, source, transfer
+from agents.hypervisors.qemu import destination, mirror, overlay, processor, qmp_answer, source, transfer
 from agents.hypervisors.qemu.monitor import Session
-from agents.hypervisors.qemu.record import Record
-from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Record
+from agents.hypervisors.target import HostPort
 from agents.ipsec.charon import Charon, CharonError
 from agents.ipsec.connections import PREFIX
 from agents.ipsec.drops import drops

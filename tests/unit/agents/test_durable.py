@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.bgp.frr.daemon import _keep
-from agents.hypervisors.qemu import record
+from agents.hypervisors import record
 from agents.storage import durable
 from agents.storage.state import StateDirectory
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"weft/agents/transfer/internal/codec"
@@ -36,6 +37,8 @@ type options struct {
 	workers    int
 	bandwidth  int64 // bits per second; 0: the line's own
 	disk       int64 // bytes; 0: the stream is one of memory
+	trees      []string
+	folder     string // which has the trees
 	without    codec.Techniques
 	status     string
 	pid        string
@@ -62,6 +65,10 @@ const intro = `weft-transfer: one end of a move of a virtual machine over a thin
                                                         mirrors its disk to an NBD server there
     weft-transfer receive --listen HOST:PORT [options]  beside the QEMU that waits for the machine at the socket --qemu,
                                                         or serves its disk there by NBD
+    weft-transfer send|receive --trees NAMES [options]  beside a container's runtime, in the container's folder: each line
+                                                        that comes to the source's socket --qemu, such as
+                                                        {"trees": ["upper"], "last": false}, is answered when these
+                                                        directories are the same at the other end
     weft-transfer store --qemu SOCKET --memory FILE     makes a reference file of a stopped machine's memory: QEMU migrates
                                                         into the socket --qemu
     weft-transfer hash --hashes DIRECTORY --reference SHA256:PATH
@@ -69,10 +76,13 @@ const intro = `weft-transfer: one end of a move of a virtual machine over a thin
 
 `
 
-var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var (
+	digest   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	treeName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
+)
 
 func parse(args []string, output io.Writer) (*options, error) {
-	o := &options{}
+	o := &options{folder: "."}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		o.verb, args = verb(args[0]), args[1:]
 	}
@@ -102,6 +112,15 @@ func parse(args []string, output io.Writer) (*options, error) {
 	f.BoolVar(&o.sparing, "sparing", false, "mirror no further page while the line is fast: sending it again takes less time (send)")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "`number` of compressions at once (send)")
 	f.Int64Var(&o.disk, "disk", 0, "`bytes` of the disk that QEMU mirrors; 0: it migrates memory")
+	f.Func("trees", "`names` of directories here that go in rounds in place of a QEMU's stream, with commas between them", func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			if !treeName.MatchString(name) || slices.Contains(o.trees, name) {
+				return fmt.Errorf("%q is not a directory's name", name)
+			}
+			o.trees = append(o.trees, name)
+		}
+		return nil
+	})
 	f.Int64Var(&o.bandwidth, "bandwidth", 0, "`bits` per second that may go to the other end (send); 0: no limit but the line's")
 	f.Func("without", "`techniques` that are left out, to show what they are worth: known, deltas, compression, with commas between them (send)", func(text string) (err error) {
 		o.without, err = codec.ParseTechniques(text)
@@ -141,8 +160,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 		return o, nil
 	case (o.verb == send) != (*listen == "") || (o.verb == receive) != (*to == ""):
 		return nil, errors.New("send goes with --to, and receive with --listen; see --help")
-	case o.qemu == "" || o.move == "" || o.mirror == "":
+	case o.move == "" || o.mirror == "" || o.qemu == "" && !(o.verb == receive && o.trees != nil):
 		return nil, errors.New("--qemu, --move and --mirror are required; see --help")
+	case o.trees != nil && o.disk > 0:
+		return nil, errors.New("--trees is without --disk; see --help")
 	case *clear && (o.identity != "" || o.peer != ""):
 		return nil, errors.New("--clear is without --identity and --peer; see --help")
 	case !*clear && (o.identity == "" || o.peer == ""):

@@ -156,6 +156,9 @@ func (e *end) send(ctx context.Context) error {
 	encoder.Without = e.without
 	source := ends.NewSource(over, encoder, e.workers, e.bandwidth, e.report)
 	source.Sparing = e.sparing
+	if e.trees != nil {
+		return e.sendTrees(ctx, over, source)
+	}
 	e.report.Reached(ends.Ready)
 	qemu, err := awaitQEMU(ctx, e.qemu)
 	if err != nil {
@@ -192,15 +195,18 @@ func (e *end) receive(ctx context.Context) error {
 	}
 	defer conn.Close()
 	over.Live(ctx)
-	qemu, err := net.Dial("unix", e.qemu)
-	if err != nil {
-		return over.Refuse(err.Error())
-	}
-	e.report.Reached(ends.Streaming)
 	var references []codec.Pages
 	for _, reference := range e.references {
 		references = append(references, reference)
 	}
 	decoder := codec.NewDecoder(e.memory, references...)
+	if e.trees != nil {
+		return e.receiveTrees(ctx, over, decoder)
+	}
+	qemu, err := net.Dial("unix", e.qemu)
+	if err != nil {
+		return over.Refuse(err.Error())
+	}
+	e.report.Reached(ends.Streaming)
 	return ends.NewDestination(over, decoder, e.disk > 0, e.report).Run(ctx, qemu.(*net.UnixConn))
 }

@@ -25,7 +25,7 @@ from agents.hypervisors.libvirt.interface import plugged
 from agents.hypervisors.libvirt.processor import models, processor
 from agents.hypervisors.qemu.command_line import Accelerator
 from agents.hypervisors.qemu.image import Image
-from agents.hypervisors.qemu.record import Move, Record
+from agents.hypervisors.record import Move, Record
 from controller.wire.machines import Disk, Machine
 
 GOLDEN = Path(__file__).parent / "libvirt.xml"

@@ -11,7 +11,7 @@ from agents.hypervisors.qemu import boot
 from agents.hypervisors.qemu.command_line import Accelerator, command_line
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import Image
-from agents.hypervisors.qemu.record import Record
+from agents.hypervisors.record import Record
 from controller.wire.machines import Machine
 from controller.wire.platforms import Platform
 

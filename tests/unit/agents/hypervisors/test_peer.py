@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agents.hypervisors import libvirt, qemu
+from agents.hypervisors import target as uris
 from agents.hypervisors.found import Driver, Drivers
 from agents.hypervisors.hypervisor import Capabilities, Hypervisor, Networked, Refused, Site
-from agents.hypervisors.qemu import target as uris
-from agents.hypervisors.qemu.peer import check
-from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.peer import check
+from agents.hypervisors.target import HostPort
 from agents.moves.acts import carry_out
 from agents.moves.execution_context import ExecutionContext as Cloudlet
 from controller.wire.machines import Disk, Machine

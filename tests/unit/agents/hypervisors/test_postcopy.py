@@ -7,12 +7,13 @@ from typing import Any, cast
 
 import pytest
 
+from agents.hypervisors import paths
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu import paths, postcopy
+from agents.hypervisors.qemu import postcopy
 from agents.hypervisors.qemu.guard import CUT
-from agents.hypervisors.qemu.record import Move
-from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Move
+from agents.hypervisors.target import HostPort
 from controller.wire.moves import Target
 
 MOVE = Move(name="m1", role="outgoing", target=Target(memory=["tcp:192.0.2.1:49152"]))

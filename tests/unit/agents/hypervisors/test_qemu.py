@@ -7,18 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.hypervisors import paths, record, target
+from agents.hypervisors.bridge_ports import port
 from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
-from agents.hypervisors.qemu import departure, paths, record, target, transfer
+from agents.hypervisors.qemu import departure, transfer
 from agents.hypervisors.qemu.accelerator import accelerator, version
 from agents.hypervisors.qemu.command_line import PROGRAM, Accelerator, command_line
 from agents.hypervisors.qemu.condition import COMING, POSTCOPY, condition
 from agents.hypervisors.qemu.convergence import Convergence, Sample
 from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.image import Image, image, names
-from agents.hypervisors.qemu.record import Move, Record
-from agents.hypervisors.qemu.taps import tap
-from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Move, Record
+from agents.hypervisors.target import HostPort
 from controller.wire.machines import Condition, Disk, Machine
 from controller.wire.moves import Figures, Target, Tuning
 
@@ -199,7 +200,7 @@ def test_command_line(tmp_path: Path) -> None:
 
 
 def test_taps_have_names_that_the_kernel_takes() -> None:
-    names = {tap(Path(folder), nic) for folder in ("/a/vm1", "/b/vm1", "/a/" + "x" * 63) for nic in ("a", "b")}
+    names = {port(Path(folder), nic) for folder in ("/a/vm1", "/b/vm1", "/a/" + "x" * 63) for nic in ("a", "b")}
     assert len(names) == 6
     assert all(len(name) == 15 and name.startswith("wv") for name in names)
 

@@ -13,8 +13,8 @@ from agents.hypervisors.qemu.digests import Digests
 from agents.hypervisors.qemu.hypervisor import Qemu
 from agents.hypervisors.qemu.monitor import CommandRefused
 from agents.hypervisors.qemu.processor import features, model, models
-from agents.hypervisors.qemu.record import Record
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Record
 from controller.wire.machines import Disk, Machine
 from controller.wire.moves import Target, Tuning
 from controller.wire.platforms import CpuModel, Platform

@@ -16,8 +16,8 @@ from agents.hypervisors.qemu import monitor, vm
 from agents.hypervisors.qemu.condition import DEAF, SILENT
 from agents.hypervisors.qemu.hypervisor import Qemu
 from agents.hypervisors.qemu.monitor import MonitorAway
-from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.vm import Vm
+from agents.hypervisors.record import Move, Record
 from controller.wire.machines import Machine
 from controller.wire.moves import Figures, Target, Tuning
 

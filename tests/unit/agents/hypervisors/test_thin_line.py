@@ -7,11 +7,11 @@ import pytest
 
 from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
 from agents.hypervisors.qemu import thin_line
-from agents.hypervisors.qemu.record import Move, Record
 from agents.hypervisors.qemu.source import Source
-from agents.hypervisors.qemu.target import HostPort
 from agents.hypervisors.qemu.vm import Vm
-from agents.hypervisors.qemu.weft_transfer import Session, Status, WeftTransfer
+from agents.hypervisors.record import Move, Record
+from agents.hypervisors.target import HostPort
+from agents.hypervisors.weft_transfer import Session, Status, WeftTransfer
 from controller.wire.machines import Disk, Machine
 from controller.wire.moves import Figures, Keep, Pages, Target, Tuning
 from controller.wire.platforms import Platform

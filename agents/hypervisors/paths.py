@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from agents import command
 from agents.answer import Unreadable, read_json
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.target import HostPort
 
 SUBFLOWS = 4
 """Least number of additional subflows of a connection."""

@@ -1,6 +1,6 @@
-"""The places where a destination waits, in this driver's URIs: `tcp:HOST:PORT` for memory, `nbd://HOST:PORT/disk` for
-the disk. A host is an IP address in text form (RFC 4291, section 2.2): a name would depend on a resolver that others
-control."""
+"""The places where a destination waits, in the URIs of our own drivers: `tcp:HOST:PORT` for memory,
+`nbd://HOST:PORT/disk` for the disk. A host is an IP address in text form (RFC 4291, section 2.2): a name would depend
+on a resolver that others control."""
 
 import re
 from dataclasses import dataclass
@@ -9,8 +9,10 @@ from typing import Any
 
 from agents.answer import shown
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu.command_line import DISK
 from controller.wire.moves import Target
+
+DISK = "disk"
+"""The name of the disk that a destination offers."""
 
 _TCP = re.compile(r"tcp:(?:\[(?P<six>[0-9a-fA-F:.]{2,45})\]|(?P<four>[0-9.]{7,15})):(?P<port>[1-9][0-9]{0,4})")
 _NBD = re.compile(rf"nbd://(?P<place>[^/]+)/{DISK}")

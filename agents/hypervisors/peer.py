@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.ports import LOWEST
-from agents.hypervisors.qemu.target import HostPort, disk, memory
+from agents.hypervisors.target import HostPort, disk, memory
 from controller.wire.machines import Machine
 from controller.wire.moves import Target
 

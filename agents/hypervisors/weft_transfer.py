@@ -17,10 +17,11 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from agents.answer import Unreadable, printable, read_json
+from agents.hypervisors.detached import detached
 from agents.hypervisors.hypervisor import HypervisorError, Refused
-from agents.hypervisors.qemu import process
-from agents.hypervisors.qemu.monitor import short
-from agents.hypervisors.qemu.target import HostPort
+from agents.hypervisors.short_path import short
+from agents.hypervisors.target import HostPort
+from controller.wire.moves import Pages
 
 PROGRAM = "weft-transfer"
 SOCKET, DISK_SOCKET = "transfer", "nbd"
@@ -66,7 +67,8 @@ class Session:
     """One move's session. `identity` is the directory of this cloudlet's certificate, and `peer` the other cloudlet;
     without them the session is in the clear. `mirror` is the file for the machine's memory or disk, of which it has
     `mirrored` bytes at most; `keep` lets it stay after the move. `references` are files that both ends may have, by
-    SHA-256. `disk` is the size of the disk in bytes; None for memory. `without` are techniques that the source leaves
+    SHA-256. `disk` is the size of the disk in bytes; None for memory. `trees` are directories
+    of the folder that go in rounds, in place of a QEMU's stream. `without` are techniques that the source leaves
     out (`weft-transfer --help`)."""
 
     move: str
@@ -81,6 +83,7 @@ class Session:
     hashes: Path | None = None
     bandwidth: int | None = None  # bits per second
     disk: int | None = None
+    trees: Sequence[str] = ()
     without: str = ""
 
     def options(self) -> list[str]:
@@ -96,6 +99,8 @@ class Session:
             words += ["--reference", f"{digest}:{path}"]
         if self.disk is not None:
             words += ["--disk", str(self.disk)]
+        if self.trees:
+            words += ["--trees", ",".join(self.trees)]
         if self.hashes is not None:
             words += ["--hashes", str(self.hashes)]
         return words + (["--multipath"] if self.multipath else [])
@@ -199,7 +204,7 @@ class WeftTransfer:
         argv += [word for what in ("status", "report", "pid") for word in (f"--{what}", self._path(what).name)]
         try:
             # In the folder, as a socket's address has 108 bytes, and our path may have more.
-            async with process.detached(self._folder, argv, self._path("log")) as its:
+            async with detached(self._folder, argv, self._path("log")) as its:
                 await self._begun(its)
         except OSError as error:
             raise HypervisorError(f"{self._name}: {PROGRAM} cannot be started: {error.strerror}") from error
@@ -265,7 +270,7 @@ async def hash_ahead(folder: Path, references: Sequence[tuple[str, Path]], hashe
     argv = ["nice", "-n", "19", installed, "hash", "--hashes", str(hashes)]
     argv += [word for digest, path in missing for word in ("--reference", f"{digest}:{path}")]
     with suppress(OSError):
-        async with process.detached(folder, argv, folder / "hash.log"):
+        async with detached(folder, argv, folder / "hash.log"):
             pass
 
 
@@ -277,6 +282,22 @@ async def at_once(*steps: Coroutine[Any, Any, None]) -> None:
                 group.create_task(step)
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
+
+
+def figures(status: Status) -> dict[str, Any]:
+    """Return the figures that weft-transfer knows better than the hypervisor."""
+    by = status["pages"].get
+    pages = Pages(
+        zero=by("zero", 0),
+        same=by("same", 0),
+        known=by("copy", 0),
+        delta=by("delta", 0),
+        literal=by("literal", 0),
+        repeats=status["wrong"],
+        kept=status["kept"],
+        fast=status.get("fast", False),
+    )
+    return {"wire": status["wire"], "pages": pages}
 
 
 def mirror(socket: str) -> str:

@@ -1,0 +1,105 @@
+"""Images of containers: a folder below the site's images is an OCI image layout (image-spec, "OCI Image Layout") with
+one image. Its layers are unpacked once, by umoci, which checks every digest.
+"""
+
+import asyncio
+import re
+import shutil
+from collections import defaultdict
+from pathlib import Path
+from typing import NotRequired
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from agents.answer import Unreadable, read_json
+from agents.hypervisors.container.sandbox import finished
+from agents.hypervisors.hypervisor import HypervisorError, Refused
+from controller.wire.names import NAME_PATTERN
+
+UNPACKED = ".unpacked"
+"""The folder of unpacked images. Its name cannot be a machine's."""
+
+_INDEX = "index.json"
+_REFERENCE = "org.opencontainers.image.ref.name"
+_NAME = re.compile(NAME_PATTERN)
+_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_LONGEST = 1 << 20  # characters of an index
+_UNPACKING = 600.0  # seconds
+
+
+class _Manifest(TypedDict):
+    digest: str
+    annotations: NotRequired[dict[str, str]]
+
+
+class _Index(TypedDict):
+    manifests: list[_Manifest]
+
+
+_FORM = TypeAdapter(_Index)
+
+
+class Images:
+    """The images of a cloudlet below `images`, and those that are unpacked below `state`."""
+
+    def __init__(self, images: Path, state: Path) -> None:
+        self._images, self._unpacked = images, state / UNPACKED
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def names(self) -> list[str]:
+        """Return the names of all images of containers here, sorted."""
+        if not self._images.is_dir():
+            return []
+        return sorted(
+            path.parent.name for path in self._images.glob(f"*/{_INDEX}") if _NAME.fullmatch(path.parent.name)
+        )
+
+    def digest(self, name: str) -> str:
+        """Return the SHA-256 digest of an image's manifest. Raises Refused if there is no such image, or more than
+        one."""
+        return self._found(name)[0]
+
+    def _found(self, name: str) -> tuple[str, str]:
+        """Return the digest, and the tag."""
+        path = self._images / name / _INDEX
+        try:
+            index = read_json(_FORM, path.read_bytes(), _LONGEST)
+        except FileNotFoundError:
+            raise Refused(f"there is no image {name!r} in {self._images}") from None
+        except OSError as error:
+            raise HypervisorError(f"{path} cannot be read: {error.strerror}") from error
+        except Unreadable as error:
+            raise Refused(f"{path} {error}") from None
+        manifests = index["manifests"]
+        if len(manifests) != 1:
+            raise Refused(f"{path} has {len(manifests)} images, and the folder of an image has one")
+        tag = manifests[0].get("annotations", {}).get(_REFERENCE, "")
+        match = _DIGEST.fullmatch(manifests[0]["digest"])
+        if match is None or not _TAG.fullmatch(tag):
+            raise Refused(f"{path}: its image has no SHA-256 digest, or no name: copy it to 'oci:{path.parent}:latest'")
+        return match[1], tag
+
+    async def unpack(self, name: str) -> Path:
+        """Return the folder of the unpacked image: its `rootfs`, and the `config.json` of a container of it. An image
+        whose digests are wrong is refused. Raises HypervisorError."""
+        digest, tag = self._found(name)
+        folder = self._unpacked / digest
+        async with self._locks[digest]:
+            if not folder.is_dir():
+                await self._unpack(name, tag, folder)
+        return folder
+
+    async def _unpack(self, name: str, tag: str, folder: Path) -> None:
+        coming = folder.with_name(f"{folder.name}.new")
+        await asyncio.to_thread(shutil.rmtree, coming, ignore_errors=True)
+        coming.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        argv = ["umoci", "unpack", "--image", f"{self._images / name}:{tag}", str(coming)]
+        try:
+            await finished(argv, "umoci", f"image {name}", seconds=_UNPACKING)
+            if (digest := self.digest(name)) != folder.name:
+                raise HypervisorError(f"image {name} has become {digest[:12]} while it was unpacked")
+            coming.rename(folder)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, coming, ignore_errors=True)
