@@ -35,10 +35,10 @@ test-all: build ## everything that `make test` runs, and all other unit, propert
 
 # -- build ----------------------------------------------------------------------------------------------------------
 .PHONY: build packages
-build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/gobgpd $(BIN)/wanrelay ## everything that runs
+build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
 
 packages: $(B)/.packages
-$(B)/.packages: lab/provision lab/qemu
+$(B)/.packages: lab/provision lab/qemu lab/criu
 	@mkdir -p $(B)
 	./lab/provision
 	@touch $@
@@ -80,6 +80,10 @@ $(BIN)/wanrelay: lab/wan/relay.c
 	@mkdir -p $(BIN)
 	$(CC) -O2 -Wall -Wextra -Werror -o $@ $<
 
+# What runs in a VM runs beside a container.
+$(BIN)/weft-guest: lab/guests/package/weft-guest
+	@install -D $< $@
+
 .PHONY: guests
 guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debian's packages; build/guests, docs/operate/guests.md
 	@$(PY) -m lab.guests
@@ -120,7 +124,7 @@ bench-join: build ## 100 joins and leaves, REST call to first ping; docs/reports
 	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/reports/join.md
 
 .PHONY: conformance
-conformance: build ## the rules of the hypervisor interface, for DRIVER=qemu|libvirt|simulated|MODULE:NAME; docs/contribute/drivers.md
+conformance: build ## the rules of the hypervisor interface, for DRIVER=qemu|libvirt|container|simulated|MODULE:NAME; docs/contribute/drivers.md
 	$(PY) -m tests.conformance $(or $(DRIVER),simulated)
 
 .PHONY: bench-policy

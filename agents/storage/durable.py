@@ -33,3 +33,9 @@ def rename(fresh: Path, path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def put_in_place(made: Path, path: Path) -> None:
+    """Give a folder that is complete its name, once all of it is on the disk. Raises OSError."""
+    os.sync()
+    rename(made, path)

@@ -10,6 +10,7 @@ require (
 	golang.org/x/sync v0.20.0
 	golang.org/x/sys v0.45.0
 	golang.org/x/time v0.12.0
+	google.golang.org/protobuf v1.36.11
 	weft/routeserver v0.0.0-00010101000000-000000000000
 )
 

@@ -1,5 +1,5 @@
-"""Builds the lab's images of containers below build/guests/containers with `build()`, once for the same sources: `work`,
-busybox and below it the load `weft-work`, which serves on port 5201."""
+"""Builds the lab's images of containers below build/guests/containers with `build()`, once for the same sources:
+`work`, busybox and above it the load `weft-work`, which serves on port 5201."""
 
 import json
 import shutil

@@ -1,9 +1,7 @@
 """Two hosts with the container driver and one LAN, for tests of containers; and their calls as functions of a few
 words."""
 
-import asyncio
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -130,13 +128,9 @@ def processes(folder: Path) -> list[str]:
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            cwd = os.readlink(path / "cwd")
+            cwd = str((path / "cwd").readlink())
         except OSError:
             continue
         if str(folder) in words or cwd.startswith(str(folder)):
             found.append(words)
     return found
-
-
-async def pause(seconds: float) -> None:
-    await asyncio.sleep(seconds)

@@ -77,7 +77,15 @@ WITHOUT = {
         "guest_work",
     ),
     "upgrade_between_releases",
-    *("region_keys", "region_move_evpn", "region_neighbours", "region_sightings", "region_twenty", "qemu_postcopy"),
+    *(
+        "region_keys",
+        "region_move_evpn",
+        "region_neighbours",
+        "region_sightings",
+        "region_twenty",
+        "qemu_postcopy",
+        "container_faults",
+    ),
     *("region_move_ahead", "thin_line_faults"),
     *("charon_unit", "gobgpd_api", "lab_charon", "lab_device", "lab_mptcp", "lab_process", "lab_wiretap"),
 }

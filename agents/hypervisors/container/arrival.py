@@ -34,7 +34,7 @@ _QUIET = """table inet weft_quiet {
 
 
 class Arrival:
-    """What the steps of a container at this cloudlet need: the site, its images, and what containers find here."""
+    """The steps of a container that begins here or comes here. `here` is the platform that containers find."""
 
     def __init__(self, site: Site, images: Images, here: Platform) -> None:
         self._site, self._images, self._here = site, images, here
@@ -75,7 +75,7 @@ class Arrival:
     ) -> None:
         bundle.check(machine)
         digest = self._images.digest(machine.image)
-        unpacked = await self._images.unpack(machine.image)
+        unpacked = await self._images.unpacked(machine.image)
         platform = self._here.model_copy(update={"files": {image_file(machine.image): digest}})
         links = {nic: nic == serving for nic in NICS}
         record = Record(

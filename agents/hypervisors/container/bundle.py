@@ -17,7 +17,7 @@ CAPABILITIES = [
         "SETUID", "SYS_CHROOT",
     )
 ]  # fmt: skip
-"""What a container's root may do: podman's usual set."""
+"""The capabilities of a container's root: podman's usual set."""
 
 OPTIONS = ("command", "env")
 """Options of a machine: the command in place of the image's, and more of its environment, both in a shell's words."""

@@ -14,10 +14,12 @@ from agents.hypervisors.container.platform import Here
 from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, HypervisorError, Site
 from agents.hypervisors.peer import check
 from agents.hypervisors.record import Move
-from agents.multipath.sockets import COMMAND
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.moves import Figures, Target, Tuning
 from controller.wire.platforms import Platform
+
+_BESIDE = ("ss",)
+"""Programs that look at the network alone."""
 
 
 class Containers:
@@ -159,6 +161,6 @@ class Containers:
             raise HypervisorError(f"{name}: there is no such container here")
         if program == PROGRAM:
             return await container.guest.run(*arguments, seconds=seconds)
-        if (program, *arguments) == COMMAND:
+        if program in _BESIDE:
             return await container.sandbox.run(program, *arguments, seconds=seconds)
         return await container.runtime.execute(program, *arguments, seconds=seconds)

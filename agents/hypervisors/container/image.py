@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from agents.answer import Unreadable, read_json
 from agents.hypervisors.container.sandbox import finished
 from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.storage import durable
 from controller.wire.names import NAME_PATTERN
 
 UNPACKED = ".unpacked"
@@ -45,7 +46,7 @@ class Images:
     """The images of a cloudlet below `images`, and those that are unpacked below `state`."""
 
     def __init__(self, images: Path, state: Path) -> None:
-        self._images, self._unpacked = images, state / UNPACKED
+        self._images, self._folders = images, state / UNPACKED
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def names(self) -> list[str]:
@@ -81,11 +82,11 @@ class Images:
             raise Refused(f"{path}: its image has no SHA-256 digest, or no name: copy it to 'oci:{path.parent}:latest'")
         return match[1], tag
 
-    async def unpack(self, name: str) -> Path:
+    async def unpacked(self, name: str) -> Path:
         """Return the folder of the unpacked image: its `rootfs`, and the `config.json` of a container of it. An image
         whose digests are wrong is refused. Raises HypervisorError."""
         digest, tag = self._found(name)
-        folder = self._unpacked / digest
+        folder = self._folders / digest
         async with self._locks[digest]:
             if not folder.is_dir():
                 await self._unpack(name, tag, folder)
@@ -100,6 +101,6 @@ class Images:
             await finished(argv, "umoci", f"image {name}", seconds=_UNPACKING)
             if (digest := self.digest(name)) != folder.name:
                 raise HypervisorError(f"image {name} has become {digest[:12]} while it was unpacked")
-            coming.rename(folder)
+            await asyncio.to_thread(durable.put_in_place, coming, folder)
         finally:
             await asyncio.to_thread(shutil.rmtree, coming, ignore_errors=True)

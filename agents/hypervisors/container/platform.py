@@ -1,4 +1,4 @@
-"""What containers find at a cloudlet: the kernel, CRIU, the processor and the images."""
+"""The platform that containers find at a cloudlet: kernel, CRIU, processor and images."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ async def versions() -> tuple[str, str]:
 
 
 class Here:
-    """What containers find here. Programs, kernel and processor are looked at once while the agent runs."""
+    """The platform here. Programs, kernel and processor are looked at once while the agent runs."""
 
     def __init__(self, images: Images) -> None:
         self._images = images

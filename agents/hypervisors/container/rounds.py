@@ -41,13 +41,12 @@ class Rounds:
         container cannot be dumped."""
         began, before = monotonic(), float("inf")
         for number in range(1, MOST + 1):
-            start = (await self._status())["wire"]
             try:
                 await self.dump()
             except HypervisorError as error:
                 raise Refused(f"{error}; it runs on") from error
             work = await asyncio.to_thread(_bytes, [self._folder / UPPER, self._folder / MEMORY])
-            sending = asyncio.create_task(self.send((UPPER, MEMORY)))
+            sending, start = asyncio.create_task(self.send((UPPER, MEMORY))), monotonic()
             try:
                 while not sending.done():
                     await asyncio.wait({sending}, timeout=_SAY)
@@ -55,11 +54,10 @@ class Rounds:
                 await sending
             finally:
                 sending.cancel()
-            status = await self._status()
-            cost = status["wire"] - start
-            if cost <= downtime * status["bandwidth"] or cost > _SHRINKS * before:
+            took = monotonic() - start
+            if took <= downtime or took > _SHRINKS * before:
                 break
-            before = float(cost)
+            before = took
         yield _figures(await self._status(), began, number, work, done=True)
 
     async def dump(self) -> None:

@@ -67,7 +67,7 @@ def test_no_other_module_starts_programs_for_an_answer() -> None:
         for path in (ROOT / package).rglob("*.py")
         if re.search(r"create_subprocess|subprocess\.(run|Popen|check_)|os\.popen|os\.system", path.read_text())
     }
-    lasting = "agents/hypervisors/qemu/process.py"  # QEMU and weft-transfer, whose output goes to files
+    lasting = "agents/hypervisors/detached.py"  # QEMU and weft-transfer, whose output goes to files
     probe = "agents/ipsec/daemon.py"  # one fixed question at the start, about this machine alone
     assert there == {"agents/command.py", lasting, probe}
 

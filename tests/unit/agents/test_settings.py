@@ -50,7 +50,7 @@ def test_tunnels_are_in_the_clear_unless_told_otherwise(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (GOOD + '[hypervisors.qemu]\npaths = ["here"]\n', "agent.toml: hypervisors.paths.0:"),
+        (GOOD + '[hypervisors.qemu]\npaths = ["here"]\n', "agent.toml: hypervisors.qemu.paths.0:"),
         (GOOD + "[hypervisors.QEMU]\n", "agent.toml: hypervisors.QEMU"),
         ("cloudlet = ", "agent.toml: not TOML"),
         (GOOD.replace('cloudlet = "c1"', 'cloudlet = ""'), "agent.toml: cloudlet:"),

@@ -20,6 +20,8 @@ OWN = {
     "agents/hypervisors/qemu/accelerator.py": "QEMU's own version, and its own file",
     "agents/hypervisors/qemu/boot.py": "/proc/meminfo",
     "agents/hypervisors/qemu/digests.py": "its own file",
+    "agents/hypervisors/container/container.py": "a configuration that umoci made of an operator's image",
+    "agents/hypervisors/container/rounds.py": "an answer of weft-transfer, of 4,096 bytes",
     "agents/hypervisors/paths.py": "the host's `ss` and `ip`: numbers and addresses of its kernel",
     "agents/hypervisors/record.py": "its own file",
     "agents/hypervisors/simulated/faults.py": "the tests' file",

@@ -61,7 +61,8 @@ def _host(folder: Path, ip: str) -> subprocess.CompletedProcess[str]:
     }
     for name, body in programs.items():
         (folder / name).write_text(f"#!/bin/bash\n{body}\n")
-    (folder / "qemu").write_text("#!/bin/bash\n")
+    for other in ("qemu", "criu"):
+        (folder / other).write_text("#!/bin/bash\n")
     (folder / "provision").write_text(PROVISION.read_text())
     for path in folder.iterdir():
         path.chmod(0o755)

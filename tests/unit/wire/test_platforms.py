@@ -53,7 +53,7 @@ def test_what_the_machine_does_not_need_may_differ() -> None:
     there = HERE.model_copy(update={"version": "QEMU 10.1.0", "files": FILES | {"other/disk.qcow2": "f" * 64}})
     assert differences(MACHINE, HERE, there) == []
     plain = MACHINE.model_copy(update={"disk": None})
-    assert files(plain) == ["lab/kernel", "lab/initramfs"]
+    assert files(plain) == ["lab/kernel", "lab/initramfs", "lab/manifest"]
     assert differences(plain, HERE, HERE.model_copy(update={"files": FILES | {"debian/disk.qcow2": "f" * 64}})) == []
 
 

@@ -36,7 +36,7 @@ const Complete = "complete"
 func ParseOrder(line []byte, known []string) (Order, error) {
 	var order Order
 	if err := json.Unmarshal(line, &order); err != nil {
-		return order, fmt.Errorf("this is no order: %w", err)
+		return order, fmt.Errorf("an order that cannot be read: %w", err)
 	}
 	return order, order.check(known)
 }

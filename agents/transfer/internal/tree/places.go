@@ -24,7 +24,7 @@ func (p *places) place(name string, pages uint64) (uint64, bool) {
 	if found, known := p.of[name]; known && found.pages >= pages {
 		return found.first, true
 	}
-	size := pages + pages/4 + 4 // files of memory grow a little in each round
+	size := pages + pages/4 // room to grow
 	if pages > regionPages*stream.MostBlocks || p.next+size > regionPages*stream.MostBlocks {
 		return 0, false
 	}
@@ -32,6 +32,32 @@ func (p *places) place(name string, pages uint64) (uint64, bool) {
 	p.of[name] = made
 	p.next += size
 	return made.first, true
+}
+
+// sequence returns the places of a file's pages, one after the other; false from the first one on that has none.
+func (p *places) sequence(name string, pages uint64) func() (uint64, bool) {
+	next, has := p.place(name, pages)
+	return func() (uint64, bool) {
+		next++
+		return next - 1, has
+	}
+}
+
+// memory returns the places of the pages of runs, one after the other: those of their addresses.
+func (p *places) memory(name string, runs []run) func() (uint64, bool) {
+	var at uint64
+	return func() (uint64, bool) {
+		for len(runs) > 0 && at == runs[0].count {
+			runs, at = runs[1:], 0
+		}
+		if len(runs) == 0 {
+			return 0, false
+		}
+		address := runs[0].address + at
+		at++
+		first, has := p.place(fmt.Sprintf("%s %d", name, address/chunkPages), chunkPages)
+		return first + address%chunkPages, has
+	}
 }
 
 // page returns the block of a page and its offset there, in bytes.

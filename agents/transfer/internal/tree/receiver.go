@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Receiver unpacks rounds below a directory. What the other end sends is not trusted: nothing outside of the trees is read
-// or written, also by way of symbolic links.
+// Receiver unpacks rounds below a directory. It does not trust the other end: nothing outside of the trees is read or
+// written, also by way of symbolic links.
 type Receiver struct {
 	root  *os.Root
 	known []string

@@ -38,8 +38,7 @@ type Sender struct {
 
 	file *os.File // whose content is being sent
 	left int64
-	page uint64 // of its place
-	has  bool   // a place
+	page func() (uint64, bool) // the place of its next page, if there is one
 	hold [stream.PageSize]byte
 }
 
@@ -203,9 +202,12 @@ func (s *Sender) regular(path string, h *tar.Header, stat *unix.Stat_t) error {
 		delete(s.kept, h.Name)
 		return nil
 	}
-	pages := (uint64(h.Size) + stream.PageSize - 1) / stream.PageSize
 	s.left = h.Size
-	s.page, s.has = s.places.place(h.Name, pages)
+	if memory, found := runs(path); found != nil {
+		s.page = s.places.memory(memory, found)
+	} else {
+		s.page = s.places.sequence(h.Name, (uint64(h.Size)+stream.PageSize-1)/stream.PageSize)
+	}
 	return err
 }
 
@@ -220,15 +222,14 @@ func (s *Sender) content() (stream.Record, error) {
 	if _, err := s.archive.Write(now); err != nil {
 		return stream.Record{}, err
 	}
-	page := s.page
-	s.page++
+	page, has := s.page()
 	if s.left -= int64(len(now)); s.left == 0 {
 		err := s.file.Close()
 		if s.file = nil; err != nil {
 			return stream.Record{}, err
 		}
 	}
-	if len(now) < stream.PageSize || !s.has {
+	if len(now) < stream.PageSize || !has {
 		return stream.Record{Kind: stream.Opaque, Bytes: now}, nil
 	}
 	block, offset := s.places.page(page)

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -233,8 +234,8 @@ func TestOrdersThatAreNotMeantAreRefused(t *testing.T) {
 		`{"trees":["../upper"]}`:        `tree "../upper" is not one of`,
 		`{"trees":["upper","upper"]}`:   `tree "upper" is not one of`,
 		`{"trees":[]}`:                  "without trees",
-		`{"trees":"upper"}`:             "this is no order",
-		`{"trees":["upper"], "last": 1`: "this is no order",
+		`{"trees":"upper"}`:             "an order that cannot be read",
+		`{"trees":["upper"], "last": 1`: "an order that cannot be read",
 	} {
 		if err := newBed(t).rounds([]string{order}); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", order, err)
@@ -294,7 +295,7 @@ func unpacked(t *testing.T, sent []byte) error {
 	for _, name := range []string{"secret", "machine/machine.json", "other/file"} {
 		var stat unix.Stat_t
 		content, wrong := os.ReadFile(filepath.Join(around, name))
-		if wrong = unix.Stat(filepath.Join(around, name), &stat); wrong != nil || string(content) != "secret" || stat.Nlink != 1 || stat.Mode&0o777 != 0o600 {
+		if wrong = errors.Join(wrong, unix.Stat(filepath.Join(around, name), &stat)); wrong != nil || string(content) != "secret" || stat.Nlink != 1 || stat.Mode&0o777 != 0o600 {
 			t.Errorf("%s has changed: %v", name, wrong)
 		}
 	}

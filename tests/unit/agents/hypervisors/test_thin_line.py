@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.hypervisors import weft_transfer
 from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
 from agents.hypervisors.qemu import thin_line
 from agents.hypervisors.qemu.source import Source
@@ -131,7 +132,7 @@ def test_the_policy_limits_both_mirrors(tmp_path: Path) -> None:
 
 def test_what_was_saved_by_what_is_told() -> None:
     pages = {"zero": 1, "same": 2, "copy": 3, "delta": 4, "literal": 5, "bytes": 6, "block": 7}
-    found = Figures().model_copy(update=thin_line.figures(status(wire=8, pages=pages, wrong=9, kept=True)))
+    found = Figures().model_copy(update=weft_transfer.figures(status(wire=8, pages=pages, wrong=9, kept=True)))
     told = Figures.model_validate_json(found.model_dump_json())
     assert told.wire == 8
     assert told.pages == Pages(zero=1, same=2, known=3, delta=4, literal=5, repeats=9, kept=True)
