@@ -3,12 +3,15 @@
 It removes only what the record names and what carries the lab's mark, whatever the name.
 """
 
+import asyncio
 import contextlib
 import os
 import shutil
 import signal
 import time
 
+from agents.hypervisors.container.container import Container
+from agents.hypervisors.hypervisor import HypervisorError
 from lab import netns
 from lab.errors import LabError
 from lab.lock import Progress
@@ -31,6 +34,7 @@ def remove(progress: Progress) -> None:
         agents = [name for name in state.processes if name.endswith("-agent")]
         for names in (agents, list(state.processes)):
             stop([Process(name, state) for name in names], 3)
+    _end_containers()
     if namespaces:
         progress(f"removing {len(namespaces)} namespaces")
     _empty(namespaces)
@@ -41,6 +45,15 @@ def remove(progress: Progress) -> None:
     ENV.unlink(missing_ok=True)
     _keep_logs()
     LabState.forget()
+
+
+def _end_containers() -> None:
+    """End the containers of agents that are gone: they live in namespaces of their own."""
+    for path in LAB.glob("*/state/hypervisors/container/*/machine.json"):
+        try:
+            asyncio.run(Container(path.parent).remove())
+        except HypervisorError as error:
+            raise LabError(str(error)) from error
 
 
 def _keep_logs() -> None:

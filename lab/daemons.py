@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agents.ipsec.daemon import configuration, kernel_esp
 from controller.trust import ceremony
+from lab.containers import build as containers
 from lab.guests.accelerator import accelerator
 from lab.paths import BIN, BUILD, GUESTS, LAB, ROOT, RUN, SOCKET
 from lab.plan import Plan
@@ -143,7 +144,11 @@ def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Recor
         text += ["[frr]", f'vty_dir = "{run}"', f'conf = "{run / "frr.conf"}"']
     if topology.ipsec:
         text += ["[ipsec]", f'vici = "{vici(cloudlet)}"']
-    if topology.machines:
+    drivers = {machine.driver for _, machine in topology.machines}
+    if "container" in drivers:
+        images = GUESTS / containers.FOLDER
+        text += ["[hypervisors.container]", f'images = "{images}"', f"paths = {json.dumps(plan.paths(cloudlet.name))}"]
+    if "qemu" in drivers:
         text += ["[hypervisors.qemu]", f'images = "{GUESTS}"', f"paths = {json.dumps(plan.paths(cloudlet.name))}"]
         text += ["[hypervisors.qemu.options]", f'accelerator = "{accelerator(GUESTS)}"']
         text += ['compression = "thin"'] if topology.thin else []

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from lab import cleanup, daemons, enrolment, netns, stations, underlay, wan
 from lab.capture import Capture
+from lab.containers import build as containers
 from lab.errors import LabError
 from lab.interruption import interruptible
 from lab.lock import LabLock, Progress
@@ -148,6 +149,9 @@ class Region:
             raise LabError("strongSwan's charon is not installed", "lab/provision")
         if self.topology.machines and not (GUESTS / "lab" / "made.json").is_file():
             raise LabError("the guest for VMs is not built yet", "make guests")
+        folder = GUESTS / containers.FOLDER
+        if any(machine.driver == "container" for _, machine in self.topology.machines) and not folder.is_dir():
+            raise LabError("the image of containers is not built yet", "make guests")
         shutil.rmtree(LAB, ignore_errors=True)
         LAB.mkdir(parents=True)
         RUN.mkdir(mode=0o755, parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import httpx
 
+from lab.containers import build as containers
 from lab.errors import LabError
 from lab.paths import SOCKET
 from lab.topology import Cloudlet, Endpoint, Machine, Station, Topology
@@ -88,6 +89,7 @@ class Rest:
 
     def add_machine(self, machine: Machine) -> None:
         """Register a VM that boots, and start it."""
+        image = {"qemu": "lab", "container": containers.IMAGE}[machine.driver]
         disk = {"base": "lab", "bytes": machine.disk} if machine.disk else None
         self.post(
             "/vms",
@@ -95,8 +97,8 @@ class Rest:
                 "name": machine.name,
                 "device": machine.device,
                 "endpoint": machine.endpoint,
-                "driver": "qemu",
-                "image": "lab",
+                "driver": machine.driver,
+                "image": image,
                 "memory": machine.memory,
                 "vcpus": machine.vcpus,
                 "disk": disk,

@@ -46,11 +46,12 @@ class Station:
 
 @dataclass(frozen=True)
 class Machine:
-    """A VM that boots: the lab's guest, by the qemu driver. Sizes are in bytes."""
+    """A VM that boots, of the lab's image for its driver (docs/operate/guests.md). Sizes are in bytes."""
 
     name: str
     endpoint: str
     device: str
+    driver: Literal["qemu", "container"]
     memory: int
     vcpus: int
     disk: int | None
@@ -223,7 +224,8 @@ def _station(item: dict[str, Any], number: int) -> Station:
 def _machine(item: dict[str, Any]) -> Machine:
     disk = int(item["disk_mib"]) << 20 if "disk_mib" in item else None
     memory, vcpus = int(item.get("memory_mib", 256)) << 20, int(item.get("vcpus", 1))
-    return Machine(str(item["name"]), str(item["endpoint"]), str(item["device"]), memory, vcpus, disk)
+    driver: Literal["qemu", "container"] = "container" if item.get("driver") == "container" else "qemu"
+    return Machine(str(item["name"]), str(item["endpoint"]), str(item["device"]), driver, memory, vcpus, disk)
 
 
 def _link(item: dict[str, Any]) -> Link:
