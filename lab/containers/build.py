@@ -1,5 +1,7 @@
-"""Builds the lab's images of containers below build/guests/containers with `build()`, once for the same sources:
-`work`, busybox and above it the load `weft-work`, which serves on port 5201."""
+"""Builds the lab's images of containers below build/guests/containers, once for the same sources.
+
+`build()` makes `work`: busybox, and above it the load `weft-work`, which serves on port 5201. `build_python()` makes
+`python`: Debian's Python and NumPy, and above them a service for benchmarks."""
 
 import json
 import shutil
@@ -15,11 +17,15 @@ from lab.guests.build import build as build_guests
 from lab.lock import Progress
 from lab.paths import GUESTS
 
+_HERE = Path(__file__).parent
 FOLDER = "containers"
-IMAGE = "work"
+IMAGE, PYTHON = "work", "python"
 COMMAND = ("/bin/weft-work", "serve")
 
 _BASE = ("busybox-static",)
+_PYTHON = ("python3-numpy", "python3-minimal")
+_MERGED = ("bin", "sbin", "lib", "lib64")
+_UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/lib/python3/dist-packages/numpy/tests")
 _TAG = "latest"
 
 
@@ -27,7 +33,7 @@ def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
     """Build the images if need be, and return their folder. Raises LabError with what is missing on this machine."""
     build_guests(guests, progress)
     folder = guests / FOLDER
-    with alone(folder, IMAGE) as made:
+    with alone(folder, IMAGE, _HERE) as made:
         if not made:
             progress("the lab's container: busybox and weft-work")
             with tempfile.TemporaryDirectory(dir=folder) as temporary:
@@ -55,6 +61,37 @@ def _build(guests: Path, temporary: Path) -> None:
     pack(guests / FOLDER / IMAGE, [base, top], {"config.cmd": COMMAND}, temporary)
 
 
+def build_python(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
+    """Build the image `python` beside `work` if need be, and return their folder. Raises LabError."""
+    folder = build(guests, progress)
+    with alone(folder, PYTHON, _HERE) as made:
+        if not made:
+            names = packages.with_dependencies(_PYTHON)
+            progress(f"the container of Python: {len(names)} Debian packages")
+            with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                _build_python(guests, Path(temporary), names)
+    return folder
+
+
+def _build_python(guests: Path, temporary: Path, names: list[str]) -> None:
+    base, top = temporary / "base", temporary / "top"
+    packages.unpack(packages.fetch(names, guests / "packages"), base)
+    for name in _MERGED:
+        if not (base / name).exists():
+            (base / name).symlink_to(f"usr/{name}")
+    for name in _UNUSED:
+        shutil.rmtree(base / name, ignore_errors=True)
+    for name in ("dev", "proc", "sys", "tmp"):
+        (base / name).mkdir(exist_ok=True)
+    for library in ("blas", "lapack"):  # which Debian's alternatives would link
+        for found in base.glob(f"usr/lib/x86_64-linux-gnu/{library}/lib{library}.so.3"):
+            (base / "usr/lib/x86_64-linux-gnu" / found.name).symlink_to(f"{library}/{found.name}")
+    top.mkdir()
+    shutil.copy(Path(__file__).parent / "python/service.py", top / "service.py")
+    command = ("/usr/bin/python3", "/service.py", "100")
+    pack(guests / FOLDER / PYTHON, [base, top], {"config.cmd": command}, temporary)
+
+
 def pack(image: Path, layers: Sequence[Path], config: Mapping[str, Sequence[str]], temporary: Path) -> None:
     """Make an OCI layout of these layers, the lowest first, in place of the one that is there."""
     new, bundle = temporary / image.name, temporary / "bundle"
@@ -68,7 +105,7 @@ def pack(image: Path, layers: Sequence[Path], config: Mapping[str, Sequence[str]
     words = [word for name, values in config.items() for value in values for word in (f"--{name}", value)]
     _run(["umoci", "config", "--image", where, *words])
     _run(["umoci", "gc", "--layout", str(new)])
-    (new / "made.json").write_text(json.dumps({"sources": sources()}) + "\n")
+    (new / "made.json").write_text(json.dumps({"sources": sources(_HERE)}) + "\n")
     shutil.rmtree(image, ignore_errors=True)
     new.rename(image)
 

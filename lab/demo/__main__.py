@@ -1,4 +1,4 @@
-"""`python -m lab.demo`: builds two regions one after the other, shows the scenes in each, removes it, and prints the
+"""`python -m lab.demo`: builds three regions one after the other, shows the scenes in each, removes it, and prints the
 verdict."""
 
 import argparse
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab.demo import answers, distances, footprint, moves, outages, pairs, reach, walk
+from lab.containers.build import build as build_containers
+from lab.demo import answers, container, distances, footprint, moves, outages, pairs, reach, walk
 from lab.demo.stage import Stage
 from lab.demo.verdict import Verdict
 from lab.errors import LabError
@@ -62,9 +63,20 @@ def machine(stage: Stage) -> None:
     walk.play(stage)
 
 
+def service(stage: Stage) -> None:
+    """Show a container that follows its device."""
+    region = stage.region
+    stage.title("another region, with a container")
+    build_containers(GUESTS, stage.note)
+    for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.boot):
+        phase(stage.note)
+    container.play(stage)
+
+
 ACTS: tuple[tuple[Path, Callable[[Stage], None]], ...] = (
     (ROOT / "lab/topologies/demo.yaml", network),
     (ROOT / "lab/topologies/move.yaml", machine),
+    (ROOT / "lab/topologies/container.yaml", service),
 )
 
 

@@ -18,6 +18,7 @@ from lab.guests import deb, disk, packages, root
 from lab.lock import Progress
 from lab.paths import GUESTS
 
+HERE = Path(__file__).parent
 IMAGE = "lab"
 KERNEL = "linux-image-cloud-amd64"
 PACKAGES = (
@@ -39,13 +40,14 @@ def build(guests: Path = GUESTS, progress: Progress = lambda _: None) -> Path:
 
 
 @contextmanager
-def alone(guests: Path, image: str) -> Iterator[bool]:
-    """Enter as the only one that builds there; yield whether the image has been made of the present sources."""
+def alone(guests: Path, image: str, of: Path = HERE) -> Iterator[bool]:
+    """Enter as the only one that builds there; yield whether the image has been made of the present sources in that
+    folder."""
     guests.mkdir(parents=True, exist_ok=True)
     with (guests / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         made = guests / image / "made.json"
-        yield made.is_file() and json.loads(made.read_text())["sources"] == sources()
+        yield made.is_file() and json.loads(made.read_text())["sources"] == sources(of)
 
 
 def _build(guests: Path, progress: Progress) -> None:
@@ -86,12 +88,12 @@ def _compile(sources: Path, program: Path) -> None:
         raise LabError(f"{program.name} does not compile: {done.stderr.strip()}")
 
 
-def sources() -> str:
-    """Return a digest of everything in this folder, and so of all that makes the images."""
+def sources(folder: Path = HERE) -> str:
+    """Return a digest of everything in a folder, and so of all that makes its images."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*")):
+    for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(f"{path.relative_to(Path(__file__).parent)} {_digest(path)}\n".encode())
+            digest.update(f"{path.relative_to(folder)} {_digest(path)}\n".encode())
     return digest.hexdigest()
 
 

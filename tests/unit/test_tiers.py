@@ -85,6 +85,7 @@ WITHOUT = {
         "region_twenty",
         "qemu_postcopy",
         "container_faults",
+        "region_container",
     ),
     *("region_move_ahead", "thin_line_faults"),
     *("charon_unit", "gobgpd_api", "lab_charon", "lab_device", "lab_mptcp", "lab_process", "lab_wiretap"),

@@ -39,7 +39,17 @@ async def versions() -> tuple[str, str]:
         await finished(["criu", "check"], "criu check", "CRIU", seconds=_LOOK)
     except HypervisorError as error:
         raise Refused(f"this kernel cannot move containers: {error}") from None
+    if await chrooted():
+        raise Refused(
+            "the agent's root is a directory that it has changed into (chroot): CRIU restores nothing below one"
+        )
     return runc[1], f"{criu[1]}.{criu[2]}"
+
+
+async def chrooted() -> bool:
+    """Return whether our root is another one than that of our mount namespace."""
+    own, root = ["stat", "--format=%d:%i", "/"], "--mount=/proc/self/ns/mnt"
+    return await finished(own, "stat", "root") != await finished(["nsenter", root, *own], "nsenter", "root")
 
 
 class Here:

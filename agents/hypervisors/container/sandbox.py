@@ -1,9 +1,6 @@
 """A container's sandbox: the first process of a PID namespace, with the network namespace of the container and the
 mount namespace of its root file system. It outlives the agent, whose own mount namespace may be another one after each
 restart; and when it ends, all that runs in it ends.
-
-Its root is a mount of its own, also where the agent's is a directory that somebody has changed into (chroot(2)): CRIU
-restores no container below such a directory.
 """
 
 import asyncio
@@ -24,11 +21,6 @@ _START = 10.0  # seconds
 _END = 10.0
 _POLL = 0.01
 _KEEP = """set -e
-mount --rbind / /mnt
-cd /mnt
-pivot_root . .
-umount -l .
-cd /
 read -r pid rest </proc/self/stat
 mount -t proc proc /proc
 ip link set lo up
