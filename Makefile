@@ -155,6 +155,10 @@ bench-qemu: build ## live migration by one path and two, plain, zstd and xbzrle,
 bench-thin: build ## a guest moves over thin lines, by weft-transfer and by QEMU's own ways, side by side; RATE="10 60" RTT=20 LOSS=0 BENCH="--state idle --way thin* --often 3 --add"; docs/reports/bench-thin.md
 	$(PY) -m lab.bench_thin $(if $(RATE),--rate $(RATE)) $(if $(RTT),--rtt $(RTT)) $(if $(LOSS),--loss $(LOSS)) $(BENCH) --output docs/reports/bench-thin.json --document docs/reports/bench-thin.md
 
+.PHONY: bench-container
+bench-container: build ## a container moves over thin lines, by Weft, by podman and with its whole file system; half an hour; BENCH="--rate 5 60 --service python --way weft --often 3 --add"; docs/reports/bench-container.md
+	$(PY) -m lab.bench_container $(BENCH) --output docs/reports/bench-container.json --document docs/reports/bench-container.md
+
 .PHONY: bench-tunnel
 bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; eight minutes; docs/reports/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
 	$(PY) -m tests.bench.tunnel $(BENCH) --output $(B)/bench-tunnel.json --document docs/reports/bench-tunnel.md

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from agents.backoff import Backoff
 from agents.controller.client import ControllerAway, ControllerRefused
+from agents.hypervisors import host_load
 from agents.moves.execution_context import ExecutionContext
 from controller.wire.machines import MachineState
 from controller.wire.moves import MoveReport, Progress
@@ -17,7 +18,7 @@ TICK = 1.0
 """Seconds between two reports of an order, and between two looks at the machines."""
 
 INTERVAL = 30.0
-"""Seconds after which machines are reported although nothing has changed."""
+"""Seconds after which machines, and the host's load, are reported although nothing else has changed."""
 
 _ANSWER = 5.0  # seconds; a report without an answer is sent again after that
 _UNUSABLE = (400, 413, 422)
@@ -115,7 +116,7 @@ class Reporter:
                 noted
                 or self._platforms != (self._told or {})
                 or _looks(machines) != _looks(self._sent)
-                or (machines and loop.time() >= due)
+                or ((machines or self._platforms) and loop.time() >= due)
             ):
                 try:
                     await self._send(noted, machines)
@@ -137,6 +138,7 @@ class Reporter:
             machines=machines,
             unlisted=unlisted,
             platforms=platforms if platforms != self._told else None,
+            load=host_load.look() if platforms else None,
         )
         await self._controller.moves(report)
         self._sent, self._said, self._told = machines, "", platforms

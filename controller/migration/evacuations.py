@@ -9,10 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.core.clock import now
 from controller.core.destinations import authorise, cut_off
 from controller.core.drains import Drain, Leaver, Link, plan
+from controller.core.host_room import lacks_memory
 from controller.core.intent import Endpoint, Intent
 from controller.core.refusals import Refused, missing
 from controller.core.saga import MoveEnd, Plan
-from controller.db import vms
+from controller.db import host_loads, vms
 from controller.db.bandwidths import BandwidthRow
 from controller.db.engine import Database
 from controller.db.moves import MoveRow
@@ -20,6 +21,7 @@ from controller.db.neighbours import NeighbourRow
 from controller.db.sightings import SightingRow
 from controller.db.vms import VmRow
 from controller.migration.moves import Moves
+from controller.wire.host_loads import HostLoad
 
 
 @dataclass
@@ -51,9 +53,10 @@ class Evacuations:
             leaving = [row for row in staying if row.condition == "running"]
             links = await _links(session, intent, cloudlet)
             seen = await _seen(session, [row.device for row in leaving])
+            loads = await host_loads.of(session, links)
         silent = [row for row in staying if row not in leaving]
         begun.stranded = {row.name: f"it is {row.condition} at {row.endpoint}" for row in silent}
-        drain = _decide(intent, leaving, links, seen, begun.stranded)
+        drain = _decide(intent, leaving, links, seen, loads, begun.stranded)
         for leg in drain.legs:
             try:
                 begun.moves.append(
@@ -65,7 +68,12 @@ class Evacuations:
 
 
 def _decide(
-    intent: Intent, rows: list[VmRow], links: dict[str, Link], seen: dict[str, str], stranded: dict[str, str]
+    intent: Intent,
+    rows: list[VmRow],
+    links: dict[str, Link],
+    seen: dict[str, str],
+    loads: dict[str, HostLoad],
+    stranded: dict[str, str],
 ) -> Drain:
     """Return the plan, and add the VMs that cannot go anywhere to `stranded`, with the reason."""
     targets = {lan.name: link for name, link in links.items() for lan in intent.endpoints_of.get(name, ())}
@@ -73,7 +81,9 @@ def _decide(
     for row in rows:
         here = intent.endpoints[row.endpoint]
         why = f"it has no address at {here.name} yet" if row.address is None else cut_off(intent, here.name)
-        obstacles = {name: why or _obstacle(intent, here, intent.endpoints[name], row) for name in sorted(targets)}
+        obstacles = {
+            name: why or _obstacle(intent, here, intent.endpoints[name], row, loads) for name in sorted(targets)
+        }
         may = frozenset(name for name, obstacle in obstacles.items() if obstacle is None)
         if not may:
             said = "; ".join(dict.fromkeys(filter(None, obstacles.values())))
@@ -84,7 +94,7 @@ def _decide(
     return plan(leavers, targets)
 
 
-def _obstacle(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow) -> str | None:
+def _obstacle(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow, loads: dict[str, HostLoad]) -> str | None:
     """Return why the VM may not go there, None if it may."""
     ends = (MoveEnd(e.cloudlet, e.name, intent.cloudlets[e.cloudlet].vtep) for e in (here, there))
     source, destination = ends
@@ -92,7 +102,7 @@ def _obstacle(intent: Intent, here: Endpoint, there: Endpoint, row: VmRow) -> st
         authorise(intent, Plan("", row.made_of, row.device, source, destination, row.address or ""))
     except Refused as refused:
         return refused.message
-    return None
+    return lacks_memory(row.made_of, there.cloudlet, loads.get(there.cloudlet))
 
 
 async def _links(session: AsyncSession, intent: Intent, cloudlet: str) -> dict[str, Link]:

@@ -21,7 +21,7 @@ from controller.db import decisions, events, requested_moves, vms
 from controller.db.decisions import DecisionRow
 from controller.db.engine import Database
 from controller.db.vms import VmRow
-from controller.migration.predictions import as_json, link, predict, unlike
+from controller.migration.predictions import as_json, crowded, link, predict, unlike
 from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
@@ -127,6 +127,8 @@ async def consider(
     given = prospect(relation, found, intent.cloudlets[between[1]].speaks)
     if refused := await unlike(session, vm, between):
         return found, given, Verdict(Course.STAY, tuple(refused))
+    if full := await crowded(session, vm, between[1], intent.policy.migration):
+        return found, given, Verdict(Course.STAY, tuple(full))
     return found, given, decide(intent.policy.migration, given)
 
 

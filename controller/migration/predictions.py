@@ -12,11 +12,12 @@ from controller.core import cpu_choice
 from controller.core.bandwidth_limits import most
 from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_ratio
 from controller.core.follow_policy import Relation
+from controller.core.host_room import lacks_memory, too_busy
 from controller.core.intent import Intent
 from controller.core.policy.model import Migration
 from controller.core.profiles import Past
 from controller.core.refusals import conflict, unknown
-from controller.db import bandwidths, decisions, moves, neighbours, platforms, profiles
+from controller.db import bandwidths, decisions, host_loads, moves, neighbours, platforms, profiles
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.db.vms import VmRow
@@ -88,6 +89,13 @@ async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> 
         return cannot
     ours, theirs = (cpu_choice.given(platform, machine.cpu) for platform in (here, there))
     return [*differences(machine, ours, theirs, between), *cannot]
+
+
+async def crowded(session: AsyncSession, vm: VmRow, destination: str, policy: Migration) -> list[str]:
+    """Return why the destination's host has no room for the VM; empty if it has, or has reported nothing of late."""
+    machine, load = vm.made_of, (await host_loads.of(session, [destination])).get(destination)
+    found = lacks_memory(machine, destination, load), too_busy(machine, destination, load, policy.max_load)
+    return [reason for reason in found if reason is not None]
 
 
 async def learn(

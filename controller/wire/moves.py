@@ -30,6 +30,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from controller.wire.fields import Count, Name, Real
+from controller.wire.host_loads import HostLoad
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.model import Message
 from controller.wire.platforms import Platform
@@ -190,10 +191,12 @@ class MoveReport(Message):
     """Progress since the last report, in its order, and the present machines of the cloudlet. `unlisted` are drivers
     that have not listed their machines since the agent started; the state of those machines is unknown. `platforms` has
     the platform of each driver here; None: as last reported. An agent that has reported them understands
-    `Target.platform`; the controller sends it to no other."""
+    `Target.platform`; the controller sends it to no other. `load` is the host's; an agent of an older release does not
+    report it."""
 
     cloudlet: Name
     progress: list[Progress] = Field(max_length=200, default_factory=list)
     machines: list[MachineState] = Field(max_length=2000, default_factory=list)
     unlisted: list[Name] = Field(max_length=100, default_factory=list)
     platforms: Annotated[dict[Name, Platform], Field(max_length=100)] | None = None
+    load: Annotated[HostLoad | None, Field(exclude_if=lambda load: load is None)] = None

@@ -1,8 +1,6 @@
 """The beginning of a machine: a QEMU whose guest does not run yet, and the guest's first start."""
 
-import os
-from pathlib import Path
-
+from agents.hypervisors.host_load import memory_free
 from agents.hypervisors.hypervisor import Attachment, Fenced, Refused, Site
 from agents.hypervisors.qemu import overlay
 from agents.hypervisors.qemu.accelerator import accelerator, version
@@ -43,7 +41,7 @@ async def boot(
     host lacks are refused: QEMU itself leaves them out silently."""
     await version()
     files = image(site.images, machine)
-    if machine.memory > (free := _memory_available()):
+    if machine.memory > (free := memory_free()):
         raise Refused(f"{machine.name} needs {machine.memory} bytes of memory; {free} are available here")
     runs = (await accelerator(site.state_dir, site.images, site.options)).of(machine)
     links = {nic: nic == serving for nic in NICS}
@@ -61,12 +59,3 @@ async def boot(
     kept = vm.known()
     kept.platform = found
     vm.save(kept)
-
-
-def _memory_available() -> int:
-    """Return the bytes that the kernel can give without swapping (proc(5), MemAvailable)."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -169,7 +169,8 @@ class Migration:
     driver can: the copies of a cloudlet have at most `keep_bytes`. Over a thin line each end mirrors at most
     `mirror_bytes` of a VM's memory, and as much of its disk. `bandwidth` limits each transfer. `schedule` has moves
     that recur. A device is taken to be elsewhere once it has been there for `settle_seconds`. `cpu` is the CPU of VMs
-    without a choice of their own (`controller.core.cpu_choice`)."""
+    without a choice of their own (`controller.core.cpu_choice`). No VM follows its device to a host of which, with the
+    VM, more than `max_load` of each processor would be in use; 0: not looked at."""
 
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
@@ -187,6 +188,7 @@ class Migration:
     schedule: tuple[ScheduledMoves, ...] = ()
     settle_seconds: float = 2.0
     cpu: str = "host"
+    max_load: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ OWN = {
     "agents/dhcp/v6/settings.py": "the policy's addresses, in pairs",
     "agents/nft/generation.py": "the kernel's answer, of 4,096 bytes",
     "agents/hypervisors/qemu/accelerator.py": "QEMU's own version, and its own file",
-    "agents/hypervisors/qemu/boot.py": "/proc/meminfo",
+    "agents/hypervisors/host_load.py": "/proc/meminfo",
     "agents/hypervisors/qemu/digests.py": "its own file",
     "agents/hypervisors/container/container.py": "a configuration that umoci made of an operator's image",
     "agents/hypervisors/container/rounds.py": "an answer of weft-transfer, of 4,096 bytes",
