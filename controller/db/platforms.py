@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import JSON, Text, cast, delete, select
+from sqlalchemy import JSON, Text, cast, delete, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -55,6 +55,28 @@ async def reports(session: AsyncSession, cloudlets: Collection[str], driver: str
 def _read(text: str) -> Platform:
     """Return the platform in a JSON text. It is cached, because most cloudlets are alike."""
     return Platform.model_validate_json(text)
+
+
+async def kinds(session: AsyncSession) -> list[tuple[str, Platform, int]]:
+    """Return each different report of a driver, and the number of cloudlets that have sent it: most are alike."""
+    text = cast(PlatformRow.platform, Text)
+    rows = await session.execute(select(PlatformRow.driver, text, func.count()).group_by(PlatformRow.driver, text))
+    return [(driver, _read(found), count) for driver, found, count in rows]
+
+
+async def having(
+    session: AsyncSession, image: str, after: tuple[str, str], limit: int
+) -> list[tuple[str, str, Platform, datetime]]:
+    """Return up to `limit` reports of cloudlets that may have this image: cloudlet, driver, platform and time, sorted,
+    those after a cloudlet and driver."""
+    text = cast(PlatformRow.platform, Text)
+    key = tuple_(PlatformRow.cloudlet, PlatformRow.driver)
+    query = select(PlatformRow.cloudlet, PlatformRow.driver, text, PlatformRow.at).where(
+        key > tuple_(*after),
+        or_(text.contains(f'"{image}"', autoescape=True), text.contains(f'"{image}/', autoescape=True)),
+    )
+    rows = await session.execute(query.order_by(PlatformRow.cloudlet, PlatformRow.driver).limit(limit))
+    return [(cloudlet, driver, _read(found), at) for cloudlet, driver, found, at in rows]
 
 
 async def of(session: AsyncSession, cloudlet: str, driver: str) -> Platform | None:

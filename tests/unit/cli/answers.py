@@ -280,6 +280,20 @@ LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
         ["2001:db8:1::2", "17"],
     ),
     (
+        "image list",
+        "images",
+        {},
+        {"name": "debian", "drivers": ["libvirt", "qemu"], "cloudlets": 7, "versions": 2},
+        ["debian", "libvirt, qemu", "7", "2 versions"],
+    ),
+    (
+        "image status debian",
+        "images/debian/places",
+        {},
+        {"cloudlet": "c1", "driver": "qemu", "files": {"kernel": "a" * 64}, "at": "2026-01-01T00:00:00Z"},
+        ["c1", "kernel aaaaaaaaaaaa", "d ago"],
+    ),
+    (
         "sighting list --endpoint e --device ana --unsettled",
         "sightings",
         {"endpoint": "e", "device": "ana", "settled": "false"},

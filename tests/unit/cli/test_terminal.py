@@ -23,6 +23,8 @@ ROW: dict[str, Any] = {
     "address6": "2001:db8:1234:5678::fffe",
     "announcer": "cloudlet-torino-west",
     "applied_at": "2026-01-31T12:34:56.789Z",
+    "drivers": ["container", "libvirt", "qemu"],
+    "files": {"disk.qcow2": "a" * 64, "initramfs": "b" * 64, "kernel": "c" * 64},
     "applied_by": "oidc:ana.example@id.example.org",
     "at": "2026-01-31T12:34:56.789Z",
     "available": 32766,
