@@ -1,17 +1,22 @@
 """Containers that move between two hosts, with runc, CRIU and weft-transfer: connections, files and memory go along."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
-from agents.hypervisors.hypervisor import Refused
+from agents.hypervisors.container.image import UNPACKED
+from agents.hypervisors.hypervisor import HypervisorError, Refused
+from lab.containers.build import IMAGE
 from lab.hosts import Hosts
 from lab.patience import until
 from tests.integration.container_hosts import (
+    LAN,
     MIB,
     NAME,
+    ContainerHosts,
     condition,
     container_images,
     hand_over,
@@ -74,3 +79,47 @@ def test_an_image_that_is_not_there_is_refused(hosts: Hosts) -> None:
     with pytest.raises(Refused, match="there is no image 'other'"):
         prepare(hosts.two, "m1", machine(image="other"))
     assert condition(hosts.two) == "gone"
+
+
+def test_an_image_with_a_wrong_or_a_missing_layer_is_never_used(tmp_path: Path, container_images: Path) -> None:
+    own = tmp_path / "images"
+    shutil.copytree(container_images / IMAGE, own / IMAGE)
+    blob = max((own / IMAGE / "blobs/sha256").iterdir(), key=lambda path: path.stat().st_size)
+    right = blob.read_bytes()
+    hosts = ContainerHosts(tmp_path / "hosts", own, lan=LAN)
+    try:
+        for wrong in (right[:-100] + b"\0" * 100, right[: len(right) // 2], None):
+            if wrong is None:
+                blob.unlink()
+            else:
+                blob.write_bytes(wrong)
+            with pytest.raises(HypervisorError):
+                start(hosts.one)
+            assert condition(hosts.one) == "gone"
+            assert not list(hosts.one.state.glob(f"{UNPACKED}/*"))
+        blob.write_bytes(right)
+        start(hosts.one)
+        assert condition(hosts.one) == "running"
+    finally:
+        hosts.close()
+
+
+def test_twenty_moves_in_a_row_lose_no_connection(tmp_path: Path, container_images: Path) -> None:
+    hosts = ContainerHosts(tmp_path / "hosts", container_images, rates=(350,), lan=LAN)
+    try:
+        here, there = hosts.one, hosts.two
+        start(here)
+        shell(here, "/bin/weft-work ask 127.0.0.1 memory start mib=8 rate=1")
+        shell(here, "mkdir /data; head -c 300000 /dev/urandom >/data/1; sha256sum /data/1 >/data/sum")
+        device = stream(hosts, tmp_path)
+        for number in range(20):
+            shell(here, f"echo {number} >>/data/moves")
+            move(here, there, f"m{number}")
+            here, there = there, here
+            right(here)
+            shell(here, "sha256sum -c /data/sum")
+        assert shell(here, "cat /data/moves").split() == list(map(str, range(20)))
+        verdict = device.verdict()
+        assert verdict.intact, verdict
+    finally:
+        hosts.close()

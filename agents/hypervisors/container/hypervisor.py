@@ -137,7 +137,7 @@ class Containers:
             patience = float(self._site.options.get("shutdown_seconds", "20"))
             with suppress(HypervisorError, TimeoutError):  # one that does not end by itself is ended
                 if patience > 0 and await container.runtime.status() == "running":
-                    await container.runtime.end("TERM")
+                    await container.runtime.terminate()
                     async with asyncio.timeout(patience):
                         await container.runtime.ended()
             await arrival.leave(container)

@@ -29,7 +29,8 @@ _LOOK = 5.0  # seconds
 _STARTING = 60.0
 _DUMPING = 600.0
 _POLL = 0.005
-_ENDED = 0.05
+_ENDED = 0.02
+_ENDING = 10.0
 _REASON = re.compile(r"^\([0-9.]+\) +(?:\d+: )?Error \([^)]*\): (.*)$", re.MULTILINE)
 
 CRIU = "network-lock nftables\nghost-limit 67108864\n"
@@ -121,20 +122,28 @@ class Runc:
         await self._undumped()
         await self._runc("resume", _ID)
 
-    async def end(self, signal: str = "KILL") -> None:
-        """Send the container's first process a signal; KILL ends all of them. A container that has ended is no
-        error."""
+    async def terminate(self) -> None:
+        """Ask the container's first process to end. Raises HypervisorError."""
+        await self._runc("kill", _ID, "TERM")
+
+    async def end(self) -> None:
+        """End all processes of the container, and return when they have. Raises HypervisorError if they cannot be
+        ended."""
         await self._undumped()
         status = await self.status()
         if status in ("absent", "stopped"):
             return
+        said = ""
+        for words in (["kill", _ID, "KILL"], *([["resume", _ID]] if status == "paused" else [])):
+            try:
+                await self._runc(*words)
+            except HypervisorError as error:  # it may have ended, or runc has thawed it for the signal
+                said = str(error)
         try:
-            await self._runc("kill", _ID, signal)
-            if status == "paused":
-                await self.resume()
-        except HypervisorError:
-            if await self.status() not in ("absent", "stopped"):
-                raise
+            async with asyncio.timeout(_ENDING):
+                await self.ended()
+        except TimeoutError:
+            raise HypervisorError(f"{self._name}: its processes cannot be ended: {said}") from None
 
     async def ended(self) -> None:
         """Wait until the container has ended."""
