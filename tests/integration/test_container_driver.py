@@ -123,3 +123,15 @@ def test_twenty_moves_in_a_row_lose_no_connection(tmp_path: Path, container_imag
         assert verdict.intact, verdict
     finally:
         hosts.close()
+
+
+def test_files_that_came_by_a_move_that_was_stopped_are_not_started_with(hosts: Hosts) -> None:
+    one, two = hosts.one, hosts.two
+    start(one)
+    shell(one, "echo x >/written")
+    memory(one, "m1", prepare(two, "m1"))
+    assert list(two.state.glob(f"{NAME}/upper/written"))
+    for host in (two, one):
+        host.do(host.driver.stop(NAME))
+    start(two)
+    assert shell(two, "ls /written 2>/dev/null || echo none").strip() == "none"

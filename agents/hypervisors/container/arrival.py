@@ -47,8 +47,10 @@ class Arrival:
             return
         if state.condition in ("moved", "waiting", "paused"):
             raise Fenced(f"{machine.name} is {state.condition} here{state.detail and f': {state.detail}'}")
-        self._same_image(kept, machine)
-        await container.remove(upper=kept is None)
+        partial = kept is not None and kept.move is not None and kept.move.role == "incoming"
+        if not partial:
+            self._same_image(kept, machine)
+        await container.remove(upper=partial)
         await self._make(container, machine, attachment, serving, None)
         await vnics.connect(container.folder, container.known())
         try:
@@ -163,6 +165,7 @@ async def activate(container: Container, move: str) -> Figures:
             await _restore(container, kept)
         kept.move.role = "arrived"
         container.save(kept)
+        await container.forget_memory()
         await container.guest.watch()
     await leave(container)
     return Figures(seconds=monotonic() - began)

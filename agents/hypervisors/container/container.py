@@ -5,6 +5,7 @@ import json
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
 from agents.hypervisors.bridge_ports import unplug
 from agents.hypervisors.container import bundle, rootfs, vnics
@@ -19,6 +20,8 @@ from controller.wire.machines import Condition, MachineState, Nic
 SOCKET = "rounds"
 """The socket at which the container's weft-transfer takes orders."""
 
+_MEASURED = 10.0  # seconds between two measurements of memory: each is a process
+
 MOST_OUTPUT = 1 << 20
 """Bytes of a container's output that are kept."""
 
@@ -32,6 +35,8 @@ class Container:
         self.runtime = Runc(folder, self.sandbox)
         self.guest = Guest(folder, self.sandbox)
         self.transfer = WeftTransfer(folder, SOCKET)
+        self._used: int | None = None  # bytes of memory
+        self._due = 0.0  # when that is measured again
 
     def record(self) -> Record | None:
         return load(self.folder)
@@ -58,11 +63,15 @@ class Container:
         return MachineState(name=self.name, condition=condition, serving=kept.serving, detail=detail)
 
     async def look(self) -> MachineState:
-        """Return the state for a list, and keep the container's output short."""
+        """Return the state for a list, with the memory that is used, and keep the container's output short."""
         try:
             found = await self.state()
         except HypervisorError as error:
             return MachineState(name=self.name, condition="unresponsive", detail=str(error)[:400])
+        if found.condition == "running":
+            if monotonic() >= self._due:
+                self._used, self._due = await self.runtime.memory_used(), monotonic() + _MEASURED
+            found = found.model_copy(update={"memory_used": self._used})
         with suppress(OSError):
             if self.runtime.output.stat().st_size > MOST_OUTPUT:
                 self.runtime.output.write_bytes(b"")  # its writer appends
@@ -88,6 +97,10 @@ class Container:
         if (await self.state()).condition in ("running", "paused"):
             await vnics.plug(self.folder, kept, nic)
 
+    async def forget_memory(self) -> None:
+        """Delete the images of the container's memory."""
+        await asyncio.to_thread(shutil.rmtree, self.folder / MEMORY, ignore_errors=True)
+
     async def remove(self, upper: bool = True) -> None:
         """End everything of the container, and delete it; what it has written only if `upper` is set."""
         if not self.folder.is_dir():
@@ -96,7 +109,7 @@ class Container:
         await self.transfer.end()
         await self.sandbox.close()
         await unplug(self.folder)
-        await asyncio.to_thread(shutil.rmtree, self.folder / MEMORY, ignore_errors=True)
+        await self.forget_memory()
         if upper:
             await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 

@@ -100,6 +100,7 @@ async def back(container: Container) -> None:
     await container.transfer.end()
     kept.move = None
     container.save(kept)
+    await container.forget_memory()
     if await container.runtime.status() in ("running", "paused"):
         await _run_on(container)
 

@@ -42,7 +42,24 @@ class _State(TypedDict):
     status: str
 
 
+class _Usage(TypedDict):
+    usage: int
+
+
+class _Memory(TypedDict):
+    usage: _Usage
+
+
+class _Statistics(TypedDict):
+    memory: _Memory
+
+
+class _Event(TypedDict):
+    data: _Statistics
+
+
 _STATE_FORM = TypeAdapter(_State)
+_EVENT_FORM = TypeAdapter(_Event)
 _STATUS_FORM: TypeAdapter[Status] = TypeAdapter(Status)
 
 
@@ -72,6 +89,14 @@ class Runc:
             return _STATUS_FORM.validate_python(read_json(_STATE_FORM, said, 1 << 16)["status"])
         except (Unreadable, ValueError) as error:
             raise HypervisorError(f"{self._name}: the answer of runc state {error}") from None
+
+    async def memory_used(self) -> int | None:
+        """Return the bytes of memory that the container uses (its control group); None if that is not known."""
+        try:
+            said = await self._runc("events", "--stats", _ID, seconds=_LOOK)
+            return read_json(_EVENT_FORM, said, 1 << 20)["data"]["memory"]["usage"]["usage"]
+        except (HypervisorError, Unreadable):
+            return None
 
     async def start(self) -> None:
         """Run the container from its beginning. Raises HypervisorError."""

@@ -23,6 +23,17 @@ _POLL = 0.01
 _KEEP = """set -e
 read -r pid rest </proc/self/stat
 mount -t proc proc /proc
+if ! grep -q ' - cgroup' /proc/self/mountinfo; then
+  if grep -q '^[1-9]' /proc/self/cgroup; then
+    mount -t tmpfs cgroup /sys/fs/cgroup
+    sed -n 's/^[1-9][0-9]*:\\([^:]*\\):.*/\\1/p' /proc/self/cgroup | while read -r controllers; do
+      mkdir "/sys/fs/cgroup/$controllers"
+      mount -t cgroup -o "$controllers" cgroup "/sys/fs/cgroup/$controllers"
+    done
+  else
+    mount -t cgroup2 cgroup2 /sys/fs/cgroup
+  fi
+fi
 ip link set lo up
 echo "$pid" >"$0.new"
 mv "$0.new" "$0"
@@ -31,7 +42,8 @@ while :; do
   wait $!
 done
 """
-"""As the first process of its namespace it waits for those whose parents have ended."""
+"""As the first process of its namespace it waits for those whose parents have ended. runc needs control groups, which
+`ip netns exec` takes away with /sys."""
 
 
 class Sandbox:
