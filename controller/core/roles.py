@@ -58,6 +58,7 @@ TABLE = {
     "leases": _operations,
     "routes": _operations,
     "neighbours": _operations,
+    "images": _operations,
     "sightings": _operations,
     "tunnels": _operations,
     "doctor": _operations,

@@ -16,7 +16,7 @@ def upgrade() -> None:
         "host_loads",
         sa.Column("cloudlet", NAME, primary_key=True),
         sa.Column("processors", sa.Integer(), nullable=False),
-        sa.Column("busy", sa.Float(), nullable=False),
+        sa.Column("busy", sa.Double(), nullable=False),
         sa.Column("memory_free", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
     )
