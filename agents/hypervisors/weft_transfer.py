@@ -120,8 +120,10 @@ class WeftTransfer:
         HypervisorError."""
         more = ["--bandwidth", str(session.bandwidth)] if session.bandwidth else []
         more += ["--without", session.without] if session.without else []
-        # A kept mirror has to be whole, and that of a disk is also for what QEMU copies beside each write.
-        more += [] if session.keep or session.disk is not None else ["--sparing"]
+        # A kept mirror has to be whole, that of a disk is also for what QEMU copies beside each write, and each round
+        # of trees has all pages again.
+        whole = session.keep or session.disk is not None or session.trees
+        more += [] if whole else ["--sparing"]
         if not self.runs():
             await self._start("send", "--to", session, more)
         await self._reach(("ready", "streaming", "ended"), _READY)

@@ -1,7 +1,9 @@
 """The other ways to move a container: its whole file system with CRIU, and podman's checkpoint and restore."""
 
 import json
+import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +21,16 @@ from lab.hosts import Host, Hosts
 
 _PORT = 5300
 _PATIENCE = 1200.0  # seconds of a transfer
+_TAKE = """
+import shutil, socket, sys
+with socket.create_server((sys.argv[1], int(sys.argv[2]))) as server:
+    shutil.copyfileobj(server.accept()[0].makefile("rb"), sys.stdout.buffer)
+"""
+_GIVE = """
+import shutil, socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as line, line.makefile("wb") as out:
+    shutil.copyfileobj(sys.stdin.buffer, out)
+"""
 _CONFIGURATION = """[containers]
 seccomp_profile = "unconfined"
 apparmor_profile = "unconfined"
@@ -59,8 +71,7 @@ def whole(hosts: Hosts, machine: Machine) -> Taken:
 
 
 async def _restore(there: Container) -> None:
-    """Restore the container above a copy of all its files."""
-    await there.sandbox.run("umount", str(there.folder / "merged"))
+    """Restore the container above a copy of all its files, whose folder was renamed: that has ended its mount."""
     await there.sandbox.run("mount", "--bind", str(there.folder / UPPER), str(there.folder / "merged"))
     await there.runtime.restore()
 
@@ -117,16 +128,17 @@ class Podman:
 def _pipe(hosts: Hosts, source: Sequence[str], sink: Sequence[str]) -> None:
     """Copy a program's output to another one at the other host, over one TCP connection. Raises LabError."""
     address = hosts.two.do(_address())
+    take, give = ([sys.executable, "-c", script, address, str(_PORT)] for script in (_TAKE, _GIVE))
     receiving = hosts.two.begin(
-        command.run("sh", "-c", f'busybox nc -l -p {_PORT} -s {address} | "$@"', "sh", *sink, seconds=_PATIENCE)
+        command.run("sh", "-c", f'{shlex.join(take)} | "$@"', "sh", *sink, seconds=_PATIENCE),
     )
-    sending = f'"$@" | busybox nc {address} {_PORT}'
     deadline = time.monotonic() + 10
-    while not hosts.two.do(command.run("ss", "-Hltn", f"sport = {_PORT}")).out.strip():
+    while not hosts.two.do(command.run("ss", "-Hltn", f"sport = :{_PORT}")).out.strip():
         if time.monotonic() > deadline:
             raise LabError("the other host does not listen")
         time.sleep(0.01)
-    sent = hosts.one.do(command.run("sh", "-c", sending, "sh", *source, seconds=_PATIENCE), _PATIENCE)
+    sending = command.run("sh", "-c", f'"$@" | {shlex.join(give)}', "sh", *source, seconds=_PATIENCE)
+    sent = hosts.one.do(sending, _PATIENCE)
     received = receiving.result(_PATIENCE)
     for ended in (sent, received):
         if ended.code:

@@ -39,14 +39,15 @@ class Rounds:
     async def converge(self, downtime: float) -> AsyncIterator[Figures]:
         """Send rounds until the next one fits into `downtime` seconds, and yield figures. Raises Refused if the
         container cannot be dumped."""
-        began, before = monotonic(), float("inf")
+        began, before, rate = monotonic(), float("inf"), 0.0
         for number in range(1, MOST + 1):
             try:
                 await self.dump()
             except HypervisorError as error:
                 raise Refused(f"{error}; it runs on") from error
             work = await asyncio.to_thread(_bytes, [self._folder / UPPER, self._folder / MEMORY])
-            sending, start = asyncio.create_task(self.send((UPPER, MEMORY))), monotonic()
+            wire, start = (await self._status())["wire"], monotonic()
+            sending = asyncio.create_task(self.send((UPPER, MEMORY)))
             try:
                 while not sending.done():
                     await asyncio.wait({sending}, timeout=_SAY)
@@ -54,10 +55,11 @@ class Rounds:
                 await sending
             finally:
                 sending.cancel()
-            took = monotonic() - start
-            if took <= downtime or took > _SHRINKS * before:
+            cost = (await self._status())["wire"] - wire
+            rate = max(rate, cost / (monotonic() - start))  # of the first round, as a rule: later ones wait for hashes
+            if cost <= downtime * rate or cost > _SHRINKS * before:
                 break
-            before = took
+            before = cost
         yield _figures(await self._status(), began, number, work, done=True)
 
     async def dump(self) -> None:
