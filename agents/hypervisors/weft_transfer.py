@@ -105,6 +105,15 @@ class Session:
             words += ["--hashes", str(self.hashes)]
         return words + (["--multipath"] if self.multipath else [])
 
+    def sending(self) -> list[str]:
+        """Return the source's own options. Pure."""
+        words = ["--bandwidth", str(self.bandwidth)] if self.bandwidth else []
+        words += ["--without", self.without] if self.without else []
+        # A kept mirror has to be whole, that of a disk is also for what QEMU copies beside each write, and each round
+        # of trees has all pages again.
+        whole = self.keep or self.disk is not None or self.trees
+        return words if whole else [*words, "--sparing"]
+
 
 class WeftTransfer:
     """The process beside the machine of `folder`, whose QEMU uses `socket`."""
@@ -118,14 +127,8 @@ class WeftTransfer:
     async def send(self, session: Session) -> None:
         """Connect to the destination's process, unless that has been done, and wait until QEMU may begin. Raises
         HypervisorError."""
-        more = ["--bandwidth", str(session.bandwidth)] if session.bandwidth else []
-        more += ["--without", session.without] if session.without else []
-        # A kept mirror has to be whole, that of a disk is also for what QEMU copies beside each write, and each round
-        # of trees has all pages again.
-        whole = session.keep or session.disk is not None or session.trees
-        more += [] if whole else ["--sparing"]
         if not self.runs():
-            await self._start("send", "--to", session, more)
+            await self._start("send", "--to", session, session.sending())
         await self._reach(("ready", "streaming", "ended"), _READY)
 
     async def receive(self, session: Session) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from agents import command
 from agents.hypervisors.container.container import Container
-from agents.hypervisors.container.hypervisor import Containers
 from agents.hypervisors.container.rootfs import UPPER
 from agents.hypervisors.container.runc import MEMORY
 from controller.wire.machines import Machine
 from controller.wire.moves import Tuning
+from lab.container_hosts import container_at
 from lab.errors import LabError
-from lab.hosts import Host, Hosts
+from lab.hosts import Hosts
 
 _PORT = 5300
 _PATIENCE = 1200.0  # seconds of a transfer
@@ -53,7 +53,7 @@ class Taken:
 def whole(hosts: Hosts, machine: Machine) -> Taken:
     """Freeze the container, copy its whole file system and its memory, and restore it."""
     one, two = hosts.one, hosts.two
-    here, there = _container(one, machine), _container(two, machine)
+    here, there = container_at(one, machine.name), container_at(two, machine.name)
     began, before = time.monotonic(), hosts.sent(0)
     two.do(two.driver.prepare(machine, two.attachment, "a", "w1", Tuning()))
     one.do(here.runtime.pause())
@@ -74,11 +74,6 @@ async def _restore(there: Container) -> None:
     """Restore the container above a copy of all its files, whose folder was renamed: that has ended its mount."""
     await there.sandbox.run("mount", "--bind", str(there.folder / UPPER), str(there.folder / "merged"))
     await there.runtime.restore()
-
-
-def _container(host: Host, machine: Machine) -> Container:
-    assert isinstance(host.driver, Containers)
-    return host.driver.container(machine.name)
 
 
 class Podman:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agents.hypervisors.container import driver
-from agents.hypervisors.container.hypervisor import Containers
 from controller.wire.machines import Machine
 from controller.wire.moves import Tuning
 from lab import netns
 from lab.bench_container.cases import RTT, SERVICES, Way
 from lab.bench_container.others import Podman, Taken, whole
+from lab.container_hosts import ContainerHosts, container_at, lease
 from lab.errors import LabError
-from lab.hosts import Host, Hosts, last
+from lab.hosts import Hosts, last
 
 NAME = "bench"
 _LAN, _ADDRESS = "10.78.0.1/24", "10.78.0.2"
@@ -37,25 +36,10 @@ class Moved:
     wire: int
 
 
-class _Hosts(Hosts):
-    driver = staticmethod(driver)
-
-    def close(self) -> None:
-        for host in self._hosts:
-            host.do(_clear(host))
-        super().close()
-
-
-async def _clear(host: Host) -> None:
-    assert isinstance(host.driver, Containers)
-    for path in host.state.glob("*/machine.json"):
-        await host.driver.container(path.parent.name).remove()
-
-
 @contextmanager
 def hosts(folder: Path, images: Path, rate: int) -> Iterator[Hosts]:
     """Yield two hosts with a line of that rate."""
-    both = _Hosts(folder, images, (rate,), {}, RTT, lan=_LAN)
+    both = ContainerHosts(folder, images, (rate,), {}, RTT, lan=_LAN)
     try:
         yield both
     finally:
@@ -92,16 +76,13 @@ def _driven(both: Hosts, service: str, way: Way) -> Taken:
         options={"command": described.command},
     )
     one.do(one.driver.start(machine, one.attachment, "a"))
-    (one.state / NAME / "guest/a.lease").write_text(f"{_ADDRESS} 24 -\n")
-    one.do(one.driver.guest(NAME, "weft-guest", "arrive"))
+    lease(one, NAME, f"{_ADDRESS}/24")
     before = _digest(both, service)
     time.sleep(3)  # a file that has just been written goes again
     taken = whole(both, machine) if way == "whole" else _weft(both, machine)
-    two = both.two
-    assert isinstance(two.driver, Containers)
     if way == "weft" and before != (after := _digest(both, service)):
         raise LabError(f"its memory or its files have changed: {before} is {after} now")
-    if two.do(two.driver.container(NAME).runtime.status()) != "running":
+    if both.two.do(container_at(both.two, NAME).runtime.status()) != "running":
         raise LabError("the container does not run there")
     return taken
 

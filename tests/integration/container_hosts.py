@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from agents.hypervisors.container import driver
-from agents.hypervisors.container.hypervisor import Containers
 from agents.hypervisors.container.platform import chrooted
 from controller.wire.machines import Machine
 from controller.wire.moves import Figures, Target, Tuning
+from lab.container_hosts import ContainerHosts, lease
 from lab.containers.build import IMAGE, build
 from lab.hosts import Host, Hosts, last
 from lab.work import Stream
@@ -21,27 +20,6 @@ from lab.work import Stream
 NAME = "ct1"
 ADDRESS, LAN = "10.9.0.3", "10.9.0.1/24"
 MIB = 40  # of memory that the container writes
-
-
-class ContainerHosts(Hosts):
-    """Two hosts whose LANs are one; the device is at the first one's bridge."""
-
-    driver = staticmethod(driver)
-
-    def close(self) -> None:
-        for host in self._hosts:
-            host.do(_clear(host))
-        super().close()
-
-
-async def _clear(host: Host) -> None:
-    """End all that containers have there."""
-    assert isinstance(host.driver, Containers)
-    for path in host.state.glob("*/machine.json"):
-        container = host.driver.container(path.parent.name)
-        if said := container.runtime.output.read_text(errors="replace") if container.runtime.output.exists() else "":
-            print(f"{container.name} at {host.name}:\n{said[-2000:]}", flush=True)
-        await container.remove()
 
 
 @pytest.fixture(scope="session")
@@ -70,8 +48,7 @@ def machine(**changes: object) -> Machine:
 def start(host: Host, what: Machine | None = None) -> None:
     """Start the container, with an address as if it had leased it."""
     host.do(host.driver.start(what or machine(), host.attachment, "a"))
-    (host.state / NAME / "guest/a.lease").write_text(f"{ADDRESS} 24 -\n")
-    host.do(host.driver.guest(NAME, "weft-guest", "arrive"))
+    lease(host, NAME, f"{ADDRESS}/24")
 
 
 def stream(hosts: Hosts, folder: Path) -> Stream:

@@ -9,6 +9,7 @@ import pytest
 
 from agents.hypervisors.container.image import UNPACKED
 from agents.hypervisors.hypervisor import HypervisorError, Refused
+from lab.container_hosts import ContainerHosts
 from lab.containers.build import IMAGE
 from lab.hosts import Hosts
 from lab.patience import until
@@ -16,7 +17,6 @@ from tests.integration.container_hosts import (
     LAN,
     MIB,
     NAME,
-    ContainerHosts,
     condition,
     container_images,
     hand_over,

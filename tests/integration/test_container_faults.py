@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.container.container import SOCKET
-from agents.hypervisors.container.hypervisor import Containers
 from agents.hypervisors.hypervisor import Fenced, HypervisorError, Refused
 from controller.wire.moves import Tuning
+from lab.container_hosts import container_at
 from lab.hosts import Host, Hosts, last
 from lab.patience import until
 from tests.integration.container_hosts import (
@@ -172,8 +172,7 @@ def test_a_disk_that_is_full_there_costs_the_move(working: Hosts) -> None:
 def test_sockets_that_criu_does_not_restore_are_refused_before_anything_is_frozen(hosts: Hosts) -> None:
     one, two = hosts.one, hosts.two
     start(one)
-    assert isinstance(one.driver, Containers)
-    sandbox = one.driver.container(NAME).sandbox
+    sandbox = container_at(one, NAME).sandbox
     one.do(sandbox.run("sh", "-c", "echo 1 >/proc/sys/net/mptcp/enabled"))
     shell(one, "setsid /bin/weft-work serve 7777 >/dev/null 2>&1 &")
     with pytest.raises(Refused, match="Multipath TCP sockets"):
