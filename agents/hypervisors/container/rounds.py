@@ -15,7 +15,7 @@ from agents.hypervisors.container.container import SOCKET, Container
 from agents.hypervisors.container.guest import GUEST
 from agents.hypervisors.container.rootfs import UPPER
 from agents.hypervisors.container.runc import MEMORY
-from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.short_path import short
 from agents.hypervisors.weft_transfer import Status, figures
 from controller.wire.moves import Figures
@@ -37,14 +37,11 @@ class Rounds:
         self._container, self._folder = container, container.folder
 
     async def converge(self, downtime: float) -> AsyncIterator[Figures]:
-        """Send rounds until the next one fits into `downtime` seconds, and yield figures. Raises Refused if the
-        container cannot be dumped."""
+        """Send rounds until the next one fits into `downtime` seconds, and yield figures. Raises Refused if
+        CRIU does not know a state that the container has, and HypervisorError."""
         began, before, rate = monotonic(), float("inf"), 0.0
         for number in range(1, MOST + 1):
-            try:
-                await self.dump()
-            except HypervisorError as error:
-                raise Refused(f"{error}; it runs on") from error
+            await self.dump()
             work = await asyncio.to_thread(_bytes, [self._folder / UPPER, self._folder / MEMORY])
             wire, start = (await self._status())["wire"], monotonic()
             sending = asyncio.create_task(self.send((UPPER, MEMORY)))

@@ -12,7 +12,7 @@ from agents.answer import Unreadable, printable, read_json
 from agents.hypervisors.container.bundle import CRIU_CONFIG
 from agents.hypervisors.container.sandbox import Sandbox, finished
 from agents.hypervisors.detached import detached
-from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.hypervisor import HypervisorError, Refused
 
 Status = Literal["absent", "creating", "created", "running", "pausing", "paused", "stopped"]
 
@@ -119,16 +119,19 @@ class Runc:
             return False
 
     async def dump(self) -> None:
-        """Make images of the container's processes, which go on as before. Raises HypervisorError with CRIU's reason.
-        A caller that goes leaves it to its end: code of CRIU runs in the processes meanwhile."""
+        """Make images of the container's processes, which go on as before. Raises Refused if CRIU says why it cannot,
+        and HypervisorError. A caller that goes leaves it to its end: code of CRIU runs in the processes meanwhile."""
         await self._undumped()
         self.configure()
+        (self._folder / _WORK / "dump.log").unlink(missing_ok=True)
         argv = self._sandbox.inside(*self._words("checkpoint", "--leave-running", *self._images(), _ID))
         self._dumping = asyncio.create_task(finished(argv, "runc checkpoint", self._name, seconds=_DUMPING))
         try:
             await asyncio.shield(self._dumping)
         except HypervisorError as error:
-            raise HypervisorError(f"{error}{self._reason('dump')}") from None
+            if reason := self._reason("dump"):
+                raise Refused(f"{error}{reason}; it runs on") from None
+            raise
 
     async def _undumped(self) -> None:
         """Wait for the end of a dump whose caller has gone."""

@@ -59,10 +59,14 @@ async def test_it_is_told_when_it_changes(tmp_path: Path, monkeypatch: pytest.Mo
         await until(lambda: away.told)
         await asyncio.sleep(0.1)
         assert away.told == [{"simulated": HERE}]  # once
+        count = len(away.heard)
+        await until(lambda: len(away.heard) > count)  # a host without machines tells its load
+        assert away.heard[-1].load is not None and away.heard[-1].machines == []
         now.append(HERE.model_copy(update={"version": "two"}))
         await until(lambda: len(away.told) == 2)
         now.append(HypervisorError("nobody knows"))
         await until(lambda: away.heard[-1].platforms == {})
+        assert away.heard[-1].load is None
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
