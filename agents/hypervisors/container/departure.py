@@ -1,5 +1,6 @@
 """A container that leaves: rounds while it runs, the switchover, and the way back."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from time import monotonic
@@ -18,6 +19,7 @@ from controller.wire.platforms import Platform, differences
 log = logging.getLogger(__name__)
 
 _SOCKETS = ["ss", "-HaM"]
+_PATIENCE = 60.0  # seconds that the last round may take, while the container is frozen
 
 
 async def begin(
@@ -80,10 +82,13 @@ async def switchover(container: Container) -> Figures:
             await container.runtime.pause()
         await vnics.detach(container.folder)
         await rounds.dump()
-        await rounds.send(TREES, last=True)
-    except HypervisorError:
+        async with asyncio.timeout(_PATIENCE):
+            await rounds.send(TREES, last=True)
+    except (HypervisorError, TimeoutError) as error:
         if status == "running":
             await _run_on(container)
+        if isinstance(error, TimeoutError):
+            raise HypervisorError(f"{container.name}: its state was not there within {_PATIENCE:g} s") from None
         raise
     after = await container.transfer.status()
     seconds = monotonic() - began

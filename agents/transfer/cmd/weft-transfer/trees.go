@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ import (
 	"weft/agents/transfer/internal/tree"
 )
 
-const mostOrder = 1 << 12 // bytes of an order
+const mostOrder = 1 << 12 // bytes of an order, and of its answer: the other end is not trusted
 
 // errNoOrder means that the caller ends the session.
 var errNoOrder = errors.New("no order")
@@ -46,7 +47,7 @@ func (e *end) sendTrees(ctx context.Context, over *line.Line, source *ends.Sourc
 // order passes each order on, and its answer back, one after the other. A caller that orders nothing, and says so by an
 // empty line, ends the session.
 func (e *end) order(orders net.Listener, sender *net.UnixConn) {
-	answers := bufio.NewReader(sender)
+	answers := bufio.NewReaderSize(sender, mostOrder)
 	for {
 		caller, err := orders.Accept()
 		if err != nil {
@@ -83,11 +84,14 @@ func (e *end) carryOut(caller net.Conn, sender io.Writer, answers *bufio.Reader)
 	if _, err := sender.Write(order); err != nil {
 		return nil, fmt.Errorf("the session has ended: %w", err)
 	}
-	answer, err := answers.ReadBytes('\n')
+	answer, err := answers.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return nil, fmt.Errorf("the other end answers with more than %d bytes", mostOrder)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the session has ended: %w", err)
 	}
-	return answer, nil
+	return bytes.Clone(answer), nil
 }
 
 // receiveTrees unpacks rounds below the folder.

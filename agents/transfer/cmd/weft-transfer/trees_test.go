@@ -154,3 +154,26 @@ func TestARoundThatCannotBeUnpackedEndsTheSessionWithItsReason(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAnswerWithoutAnEndIsAnError(t *testing.T) {
+	c := newContainer(t)
+	ours, its, err := pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	go func() {
+		_, _ = its.Write(make([]byte, 1<<20)) // a hostile destination's return path
+		_ = its.Close()
+	}()
+	listener, err := listenUnix(c.from.path("orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	options := &options{trees: []string{"upper"}}
+	go (&end{options: options, report: ends.NewReport("m1")}).order(listener, ours)
+	if answer := c.order(`{"trees":["upper"]}`); !strings.Contains(answer, "more than 4096 bytes") {
+		t.Error(answer)
+	}
+}

@@ -55,6 +55,9 @@ func (r *Receiver) Run(conn io.ReadWriter) error {
 	}
 }
 
+// mostEntries is how many files a round may have: the receiver remembers their names.
+const mostEntries = 1 << 22
+
 // round is one archive that is being unpacked.
 type round struct {
 	*Receiver
@@ -96,6 +99,9 @@ func (r *Receiver) unpack(in io.Reader) error {
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader && h.PAXRecords[endRecord] == yes {
 			break
+		}
+		if len(now.named) == mostEntries {
+			return fmt.Errorf("more than %d entries", mostEntries)
 		}
 		if err := now.entry(h, archive); err != nil {
 			return fmt.Errorf("%.200q: %w", h.Name, err)

@@ -239,11 +239,3 @@ func (s *Sender) content() (stream.Record, error) {
 	}
 	return record, nil
 }
-
-// Close closes the file that is being read.
-func (s *Sender) Close() error {
-	if s.file == nil {
-		return nil
-	}
-	return s.file.Close()
-}
