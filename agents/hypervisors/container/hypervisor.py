@@ -54,9 +54,11 @@ class Containers:
         self._peers[move] = peer
 
     async def machines(self) -> Mapping[str, MachineState]:
-        names = [path.parent.name for path in self._site.state_dir.glob("*/machine.json")]
-        states = await asyncio.gather(*(self.container(name).look() for name in names))
+        states = await asyncio.gather(*(self.container(name).look() for name in self._names()))
         return {state.name: state for state in states if state.condition != "gone"}
+
+    def _names(self) -> list[str]:
+        return [path.parent.name for path in self._site.state_dir.glob("*/machine.json")]
 
     async def _arrival(self) -> Arrival:
         return Arrival(self._site, self._images, await self._here.plain())
@@ -64,6 +66,7 @@ class Containers:
     async def start(self, machine: Machine, attachment: Attachment, serving: Nic) -> None:
         async with self._locks[machine.name]:
             await (await self._arrival()).start(self.container(machine.name), machine, attachment, serving)
+        await self._tidy()
 
     async def prepare(
         self, machine: Machine, attachment: Attachment, serving: Nic, move: str, tuning: Tuning
@@ -71,9 +74,22 @@ class Containers:
         async with self._locks[machine.name]:
             coming = Move(name=move, role="incoming", tuning=tuning, peer=self._peers.pop(move, None))
             container = self.container(machine.name)
-            return await (await self._arrival()).prepare(
-                container, machine, attachment, serving, coming, self._addresses
-            )
+            arriving = await self._arrival()
+            target = await arriving.prepare(container, machine, attachment, serving, coming, self._addresses)
+        await self._tidy()
+        return target
+
+    async def _tidy(self) -> None:
+        """Delete images that were unpacked and that no container is above."""
+        used = set[str]()
+        for name in self._names():
+            try:
+                kept = self.container(name).record()
+            except HypervisorError:
+                return  # nobody knows what it is above
+            if kept is not None and kept.platform is not None:
+                used |= set(kept.platform.files.values())
+        await self._images.tidy(used)
 
     async def disk(self, name: str, move: str, target: Target, tuning: Tuning) -> AsyncIterator[Figures]:
         """Yield nothing: a container has no disk, and its files go with its memory."""

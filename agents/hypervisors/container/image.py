@@ -6,6 +6,8 @@ import asyncio
 import re
 import shutil
 from collections import defaultdict
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import NotRequired
 
@@ -91,6 +93,19 @@ class Images:
             if not folder.is_dir():
                 await self._unpack(name, tag, folder)
         return folder
+
+    async def tidy(self, used: Collection[str]) -> None:
+        """Delete what was unpacked of images that are not here any more, except the digests `used`: containers run
+        above them."""
+        current = set(used)
+        for name in self.names():
+            with suppress(HypervisorError):
+                current.add(self.digest(name))
+        for folder in self._folders.glob("*"):
+            digest = folder.name.removesuffix(".new")
+            async with self._locks[digest]:
+                if digest not in current:
+                    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _unpack(self, name: str, tag: str, folder: Path) -> None:
         coming = folder.with_name(f"{folder.name}.new")

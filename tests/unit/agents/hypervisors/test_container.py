@@ -8,7 +8,7 @@ import pytest
 
 from agents.hypervisors.container.bundle import check, config
 from agents.hypervisors.container.container import seen
-from agents.hypervisors.container.image import Images
+from agents.hypervisors.container.image import UNPACKED, Images
 from agents.hypervisors.container.platform import processor
 from agents.hypervisors.container.runc import Runc, Status
 from agents.hypervisors.container.sandbox import Sandbox
@@ -107,6 +107,15 @@ def test_an_images_digest_is_its_manifests(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="there is no image 'other'"):
         images.digest("other")
     assert Images(tmp_path / "nowhere", tmp_path).names() == []
+
+
+async def test_what_was_unpacked_of_images_that_have_gone_is_deleted(tmp_path: Path) -> None:
+    images = layout(tmp_path, GOOD)
+    unpacked = tmp_path / "state" / UNPACKED
+    for digest in ("a" * 64, "b" * 64, "c" * 64, f"{'a' * 64}.new", f"{'d' * 64}.new"):
+        (unpacked / digest).mkdir(parents=True)
+    await images.tidy({"b" * 64})
+    assert sorted(path.name[0] for path in unpacked.iterdir()) == ["a", "a", "b"]
 
 
 @pytest.mark.parametrize(
