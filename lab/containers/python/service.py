@@ -1,4 +1,4 @@
-"""A service for benchmarks: it holds an array, half random and half regular, rewrites a little of it all the time, and
+"""A service for benchmarks: it holds an array, half random and half text, rewrites a little of it all the time, and
 answers each line on port 5202 with the digest of what it does not rewrite. `service.py MIB`."""
 
 import hashlib
@@ -16,7 +16,9 @@ MIB, KEPT = int(sys.argv[1]), 4
 half = (MIB << 20) // 2
 array = numpy.empty(MIB << 20, dtype=numpy.uint8)
 array[:half] = numpy.random.default_rng(1).integers(0, 256, half, dtype=numpy.uint8)
-array[half:] = numpy.arange(half, dtype=numpy.uint32).view(numpy.uint8)[:half]
+text = b"".join(b"request %09d of customer %05d was answered\n" % (n, n * 7919 % 99991) for n in range(half // 49 + 1))
+array[half:] = numpy.frombuffer(text, dtype=numpy.uint8)[: len(array) - half]
+del text
 hot = array[-(1 << 20) :]
 Path("/var/cache").mkdir(parents=True, exist_ok=True)
 Path("/var/cache/model").write_bytes(array[: KEPT << 20].tobytes())
