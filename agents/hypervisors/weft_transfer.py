@@ -18,7 +18,8 @@ from typing_extensions import TypedDict
 
 from agents.answer import Unreadable, printable, read_json
 from agents.hypervisors.detached import detached
-from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
+from agents.hypervisors.record import Move
 from agents.hypervisors.short_path import short
 from agents.hypervisors.target import HostPort
 from controller.wire.moves import Pages
@@ -287,6 +288,16 @@ async def at_once(*steps: Coroutine[Any, Any, None]) -> None:
                 group.create_task(step)
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
+
+
+def identity(site: Site, move: Move) -> Path | None:
+    """Return the directory of this cloudlet's certificate, by which the ends of a move authenticate each other; None
+    without one. Raises HypervisorError if the agent has not said which cloudlet the other one is."""
+    if site.identity is None or not (site.identity / "certificate.pem").is_file():
+        return None
+    if move.peer is None:
+        raise HypervisorError(f"the agent has not said which cloudlet is at the other end of move {move.name}")
+    return site.identity
 
 
 def figures(status: Status) -> dict[str, Any]:

@@ -24,7 +24,6 @@ COMMAND = ("/bin/weft-work", "serve")
 
 _BASE = ("busybox-static",)
 _PYTHON = ("python3-numpy", "python3-minimal")
-_MERGED = ("bin", "sbin", "lib", "lib64")
 _UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/lib/python3/dist-packages/numpy/tests")
 _TAG = "latest"
 
@@ -75,12 +74,7 @@ def build_python(guests: Path = GUESTS, progress: Progress = lambda _: None) -> 
 
 def _build_python(guests: Path, temporary: Path, names: list[str]) -> None:
     base, top = temporary / "base", temporary / "top"
-    packages.unpack(packages.fetch(names, guests / "packages"), base)
-    for name in _MERGED:
-        if not (base / name).exists():
-            (base / name).symlink_to(f"usr/{name}")
-    for name in _UNUSED:
-        shutil.rmtree(base / name, ignore_errors=True)
+    packages.root(packages.fetch(names, guests / "packages"), base, _UNUSED)
     for name in ("dev", "proc", "sys", "tmp"):
         (base / name).mkdir(exist_ok=True)
     for library in ("blas", "lapack"):  # which Debian's alternatives would link

@@ -55,22 +55,25 @@ def network(stage: Stage) -> None:
 
 def machine(stage: Stage) -> None:
     """Show a VM that boots, and follows its device."""
-    region = stage.region
     stage.title("another region, with a VM that boots")
     build(GUESTS, stage.note)
-    for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.boot):
-        phase(stage.note)
+    _booted(stage)
     walk.play(stage)
 
 
 def service(stage: Stage) -> None:
     """Show a container that follows its device."""
-    region = stage.region
     stage.title("another region, with a container")
     build_containers(GUESTS, stage.note)
+    _booted(stage)
+    container.play(stage)
+
+
+def _booted(stage: Stage) -> None:
+    """Build the region, and start its machines."""
+    region = stage.region
     for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.boot):
         phase(stage.note)
-    container.play(stage)
 
 
 ACTS: tuple[tuple[Path, Callable[[Stage], None]], ...] = (

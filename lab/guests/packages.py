@@ -1,11 +1,15 @@
 """Debian packages as files: fetched with the machine's own apt, unpacked with dpkg-deb, never installed."""
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from lab.errors import LabError
+
+_MERGED = ("bin", "sbin", "lib", "lib64")
+"""Links to the directories below usr, which Debian's installer makes, not a package."""
 
 APT = ["apt-get", "-o", "APT::Sandbox::User=root", "-qq"]
 
@@ -63,6 +67,16 @@ def fetch(names: Sequence[str], directory: Path) -> list[Path]:
 def unpack(files: Sequence[Path], root: Path) -> None:
     for file in files:
         _run(["dpkg-deb", "--extract", str(file), str(root)])
+
+
+def root(files: Sequence[Path], tree: Path, unused: Sequence[str]) -> None:
+    """Unpack packages as a system's root, without the folders `unused`."""
+    unpack(files, tree)
+    for name in _MERGED:
+        if not (tree / name).exists():
+            (tree / name).symlink_to(f"usr/{name}")
+    for name in unused:
+        shutil.rmtree(tree / name, ignore_errors=True)
 
 
 def _newest(directory: Path, name: str) -> Path:

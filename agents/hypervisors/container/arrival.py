@@ -1,7 +1,6 @@
 """A container that begins here, or comes here: it waits, has arrived, runs."""
 
 import hashlib
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
@@ -21,8 +20,6 @@ from agents.hypervisors.target import memory as places
 from controller.wire.machines import NICS, Machine, Nic
 from controller.wire.moves import Figures, Target
 from controller.wire.platforms import Platform
-
-log = logging.getLogger(__name__)
 
 COMPLETE = "complete"
 """The file that weft-transfer makes when all of the container's state is here."""
@@ -49,7 +46,7 @@ class Arrival:
             raise Fenced(f"{machine.name} is {state.condition} here{state.detail and f': {state.detail}'}")
         partial = kept is not None and kept.move is not None and kept.move.role == "incoming"
         if not partial:
-            self._same_image(kept, machine)
+            self._same_image(kept, container.folder, machine)
         await container.remove(upper=partial)
         await self._make(container, machine, attachment, serving, None)
         await vnics.connect(container.folder, container.known())
@@ -60,7 +57,7 @@ class Arrival:
             await container.remove(upper=False)
             raise
 
-    def _same_image(self, kept: Record | None, machine: Machine) -> None:
+    def _same_image(self, kept: Record | None, folder: Path, machine: Machine) -> None:
         """Raise Refused if what the container has written belongs above another image."""
         if kept is None or kept.platform is None:
             return
@@ -69,7 +66,7 @@ class Arrival:
         if before != now:
             raise Refused(
                 f"{machine.name}: its files were written above image {(before or 'none')[:12]}, and {machine.image} is"
-                f" {now[:12]} now: put that image back, or stop it for good (`weft vm remove`)"
+                f" {now[:12]} now: put that image back, or delete {folder} and all that it has written"
             )
 
     async def _make(
@@ -166,7 +163,8 @@ async def activate(container: Container, move: str) -> Figures:
         kept.move.role = "arrived"
         container.save(kept)
         await container.forget_memory()
-        await container.guest.watch()
+        if container.sandbox.pid() is not None:  # else it has ended since
+            await container.guest.watch()
     await leave(container)
     return Figures(seconds=monotonic() - began)
 

@@ -1,7 +1,6 @@
 """A container that leaves: rounds while it runs, the switchover, and the way back."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from time import monotonic
 
@@ -15,8 +14,6 @@ from agents.hypervisors.record import Move
 from agents.hypervisors.target import memory as places
 from controller.wire.moves import Figures, Target, Tuning
 from controller.wire.platforms import Platform, differences
-
-log = logging.getLogger(__name__)
 
 _SOCKETS = ["ss", "-HaM"]
 _PATIENCE = 60.0  # seconds that the last round may take, while the container is frozen

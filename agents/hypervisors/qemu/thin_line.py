@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from agents.hypervisors import weft_transfer
-from agents.hypervisors.hypervisor import HypervisorError, Site
+from agents.hypervisors.hypervisor import Site
 from agents.hypervisors.qemu import transfer
 from agents.hypervisors.qemu.kept_copies import KeptCopies
 from agents.hypervisors.qemu.vm import Vm
 from agents.hypervisors.record import Move, Record
 from agents.hypervisors.target import HostPort
-from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, WeftTransfer, mirror
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, WeftTransfer, identity, mirror
 from controller.wire.platforms import BASE
 
 HASHES = ".hashes"
@@ -47,9 +47,6 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
     """Return the session for the memory of the machine that `kept` describes here. With a certificate of this cloudlet
     the ends authenticate each other. Raises HypervisorError if the agent has not said which cloudlet the other one is,
     or the copy cannot be kept that the policy wants."""
-    certified = site.identity is not None and (site.identity / "certificate.pem").is_file()
-    if certified and move.peer is None:
-        raise HypervisorError(f"the agent has not said which cloudlet is at the other end of move {move.name}")
     name, keep = kept.machine.name, move.tuning.keep
     folder = copies(site).folder(name, keep.seconds, keep.bytes) if keep else site.state_dir / name
     return Session(
@@ -59,7 +56,7 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
         keep=keep is not None,
         mirrored=move.tuning.mirror,
         multipath=multipath,
-        identity=site.identity if certified else None,
+        identity=identity(site, move),
         peer=move.peer,
         references=references(site, kept),
         hashes=site.state_dir / HASHES,

@@ -21,9 +21,6 @@ PACKAGES = ("gcc", "libc6-dev", "python3-minimal", "redis-server", "sqlite3")
 BYTES = 1 << 30
 """The size of the disk."""
 
-_MERGED = ("bin", "sbin", "lib", "lib64")
-"""Links to the directories below usr, which Debian's installer makes, not a package."""
-
 _UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/perl", "usr/lib/x86_64-linux-gnu/perl-base")
 
 
@@ -53,12 +50,7 @@ def _build(guests: Path, progress: Progress) -> None:
 
 
 def _tree(tree: Path, files: list[Path]) -> Path:
-    packages.unpack(files, tree)
-    for name in _MERGED:
-        if not (tree / name).exists():
-            (tree / name).symlink_to(f"usr/{name}")
-    for name in _UNUSED:
-        shutil.rmtree(tree / name, ignore_errors=True)
+    packages.root(files, tree, _UNUSED)
     for name in ("tmp", "proc", "dev", "weft"):
         (tree / name).mkdir(exist_ok=True)
     for name in ("begin", "turns", "fill.lua", "service.py"):

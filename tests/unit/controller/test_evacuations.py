@@ -2,6 +2,8 @@
 
 import pytest
 
+from controller.db import host_loads
+from controller.wire.host_loads import HostLoad
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.fake_mover import running, settled
 from tests.unit.controller.moving_town import is_at, town
@@ -47,6 +49,16 @@ async def test_a_cloudlet_that_drains_is_evacuated_before(controller: Controller
         await town_.over(answer["moves"][0]["name"])
         await settled(lambda: is_at(controller, "c2-lan"))
         await controller.post(drain, status=200)
+
+
+async def test_nobody_leaves_to_a_host_without_memory(controller: Controller) -> None:
+    async with town(controller) as town_:
+        await told(town_.movers["c1"].agent, "c1", measured(1, "c2"))
+        async with controller.region.database.write() as session:
+            await host_loads.tell(session, "c2", HostLoad(processors=4, busy=0.0, memory_free=1 << 20))
+        answer = await controller.post("/cloudlets/c1/evacuation")
+        assert answer["moves"] == []
+        assert answer["why"] == {"v1": "c2 has 1.0 MiB of memory free, and v1 needs 256.0 MiB"}
 
 
 async def test_who_cannot_leave_is_told_why(controller: Controller) -> None:

@@ -43,29 +43,46 @@ var errPagemap = errors.New("a pagemap of CRIU that cannot be read")
 // run is pages of memory with addresses one after the other. The address counts pages.
 type run struct{ address, count uint64 }
 
-// runs returns the runs of a file of pages at that path, in its order, and what they are memory of; none if it is no such
-// file, or nothing says which.
-func runs(path string) (memory string, found []run) {
-	match := pagesName.FindStringSubmatch(filepath.Base(path))
-	if match == nil {
-		return "", nil
-	}
-	id, _ := strconv.ParseUint(match[1], 10, 64)
-	pagemaps, _ := filepath.Glob(filepath.Join(filepath.Dir(path), pagemapGlob))
-	for _, one := range pagemaps {
-		info, err := os.Stat(one)
+// memory is the memory of a process: its pagemap's name, and the runs of its pages, in their order.
+type memory struct {
+	name string
+	runs []run
+}
+
+// pagemaps returns the memory that a folder's pagemaps describe, by the numbers of the files with its pages.
+func pagemaps(folder string) map[uint64]memory {
+	found := map[uint64]memory{}
+	paths, _ := filepath.Glob(filepath.Join(folder, pagemapGlob))
+	for _, path := range paths {
+		info, err := os.Stat(path)
 		if err != nil || info.Size() > mostPagemap {
 			continue
 		}
-		text, err := os.ReadFile(one)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
-		if pages, found, err := parsePagemap(text); err == nil && pages == id {
-			return filepath.Base(one), found
+		if pages, runs, err := parsePagemap(text); err == nil {
+			found[pages] = memory{filepath.Base(path), runs}
 		}
 	}
-	return "", nil
+	return found
+}
+
+// memory returns the memory of which a file has the pages; false if it is no such file, or nothing says which. The
+// pagemaps of a folder are read once in a round: there is one for each process.
+func (s *Sender) memory(path string) (memory, bool) {
+	match := pagesName.FindStringSubmatch(filepath.Base(path))
+	if match == nil {
+		return memory{}, false
+	}
+	folder := filepath.Dir(path)
+	if s.maps[folder] == nil {
+		s.maps[folder] = pagemaps(folder)
+	}
+	id, _ := strconv.ParseUint(match[1], 10, 64)
+	found, known := s.maps[folder][id]
+	return found, known
 }
 
 // parsePagemap returns the number of the file of pages, and the runs that it has.

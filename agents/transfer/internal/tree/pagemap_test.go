@@ -85,10 +85,11 @@ func placesOf(t *testing.T, sender *Sender, b *bed) (found []uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, all := runs(path)
+	sender.maps = map[string]map[uint64]memory{} // a new round
+	described, is := sender.memory(path)
 	next := sender.places.sequence(filepath.Base(path), uint64(len(text)/4096))
-	if all != nil {
-		next = sender.places.memory(name, all)
+	if is {
+		next = sender.places.memory(described.name, described.runs)
 	}
 	for range len(text) / 4096 {
 		place, has := next()

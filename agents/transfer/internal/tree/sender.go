@@ -26,9 +26,10 @@ type Sender struct {
 	known []string
 
 	places places
-	kept   map[string]identity // by name: files whose content the other end has
-	links  map[inode]string    // of this round
-	fading bool                // writes to files may leave no trace, so none is kept
+	kept   map[string]identity          // by name: files whose content the other end has
+	links  map[inode]string             // of this round
+	maps   map[string]map[uint64]memory // of this round, by folder
+	fading bool                         // writes to files may leave no trace, so none is kept
 
 	order   Order
 	began   time.Time
@@ -102,7 +103,7 @@ func (s *Sender) begin() error {
 	if s.order, err = ParseOrder(line, s.known); err != nil {
 		return err
 	}
-	s.began, s.links = time.Now(), map[inode]string{}
+	s.began, s.links, s.maps = time.Now(), map[inode]string{}, map[string]map[uint64]memory{}
 	if !s.order.Last {
 		if err := s.settle(); err != nil {
 			return err
@@ -203,8 +204,8 @@ func (s *Sender) regular(path string, h *tar.Header, stat *unix.Stat_t) error {
 		return nil
 	}
 	s.left = h.Size
-	if memory, found := runs(path); found != nil {
-		s.page = s.places.memory(memory, found)
+	if found, is := s.memory(path); is {
+		s.page = s.places.memory(found.name, found.runs)
 	} else {
 		s.page = s.places.sequence(h.Name, (uint64(h.Size)+stream.PageSize-1)/stream.PageSize)
 	}
