@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,6 +26,9 @@ const (
 	authorities = "authorities.pem" // trusted ones; without this file, the chain's
 	revoked     = "crl.pem"         // may be missing
 )
+
+// uri, followed by its name, is in each cloudlet's certificate and in no other one.
+const uri = "weft://cloudlet/"
 
 // Identity is a directory with those files. They may be missing at first: without them all connections fail.
 type Identity struct {
@@ -90,6 +94,45 @@ func (i *Identity) Peer(name string) (*tls.Config, error) {
 			return i.good(state)
 		},
 	}, nil
+}
+
+// Cloudlets returns the configuration of a server for all cloudlets of the region, and for nobody else: TLS 1.3, this
+// host's certificate, and the client's, which an authority trusted here has issued to a cloudlet, and that is not revoked.
+// All files are read at each handshake.
+func (i *Identity) Cloudlets() *tls.Config {
+	config := i.Server()
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		trusted, err := i.trusted()
+		if err != nil {
+			return nil, err
+		}
+		met := i.Server()
+		met.NextProtos = config.NextProtos
+		met.ClientCAs = trusted
+		met.ClientAuth = tls.RequireAndVerifyClientCert
+		met.SessionTicketsDisabled = true // a resumed session would outlive its authority
+		met.VerifyConnection = func(state tls.ConnectionState) error {
+			shown := state.PeerCertificates[0]
+			if cloudlet(shown) == "" {
+				return fmt.Errorf("its certificate (%s) is not one of a cloudlet", shown.Subject.CommonName)
+			}
+			return i.good(state)
+		}
+		return met, nil
+	}
+	return config
+}
+
+// cloudlet returns the name of the cloudlet that has a certificate; empty if it is somebody else's.
+func cloudlet(certificate *x509.Certificate) string {
+	if len(certificate.URIs) != 1 {
+		return ""
+	}
+	name, found := strings.CutPrefix(certificate.URIs[0].String(), uri)
+	if !found || certificate.VerifyHostname(name) != nil {
+		return ""
+	}
+	return name
 }
 
 // certificate reads the certificate again when a file has changed. While the files do not match, as between two writes,

@@ -158,3 +158,51 @@ func TestCloudletsKnowEachOther(t *testing.T) {
 		t.Error("a client with another authority's certificate")
 	}
 }
+
+// admitted makes the handshake of a client with a server for all cloudlets, and returns the server's error.
+func admitted(t *testing.T, client, server string) error {
+	t.Helper()
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	go func() {
+		config, err := New(client).Peer("c1")
+		if err == nil {
+			_ = tls.Client(near, config).Handshake()
+		}
+		_, _ = near.Read(make([]byte, 1)) // the server's tickets or alert
+		_ = near.Close()
+	}()
+	return tls.Server(far, New(server).Cloudlets()).Handshake()
+}
+
+func TestAServerForCloudletsAdmitsNobodyElse(t *testing.T) {
+	region, one, other := identitytest.NewSigner(t), t.TempDir(), t.TempDir()
+	region.Certify(one, "c1", "127.0.76.1")
+	gone := region.Certify(other, "c2", "127.0.76.2")
+	if err := admitted(t, other, one); err != nil {
+		t.Errorf("a cloudlet: %v", err)
+	}
+	region.CertifyOther(other, "controller.weft.internal", x509.ExtKeyUsageServerAuth)
+	if err := admitted(t, other, one); err == nil || !strings.Contains(err.Error(), "incompatible key usage") {
+		t.Errorf("a controller: %v", err)
+	}
+	region.CertifyOther(other, "c2", x509.ExtKeyUsageClientAuth)
+	if err := admitted(t, other, one); err == nil || !strings.Contains(err.Error(), "(c2) is not one of a cloudlet") {
+		t.Errorf("a client with a cloudlet's DNS name: %v", err)
+	}
+	identitytest.NewSigner(t).Certify(other, "c2", "127.0.76.2")
+	identitytest.Put(t, other, chain, &pem.Block{Type: "CERTIFICATE", Bytes: region.Root.Raw})
+	if err := admitted(t, other, one); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("another authority: %v", err)
+	}
+	region.Certify(other, "c2", "127.0.76.2")
+	region.Revoke(one, gone)
+	if err := admitted(t, other, one); err != nil {
+		t.Errorf("a new certificate: %v", err)
+	}
+	region.Revoke(one, region.Certify(other, "c2", "127.0.76.2"))
+	if err := admitted(t, other, one); err == nil || !strings.Contains(err.Error(), "was revoked") {
+		t.Errorf("a revoked certificate: %v", err)
+	}
+}

@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"weft/routeserver/connections"
 	"weft/routeserver/internal/bmp"
-	"weft/routeserver/internal/connections"
 	"weft/routeserver/internal/control"
 	"weft/routeserver/internal/engine"
 	"weft/routeserver/internal/ruleset"

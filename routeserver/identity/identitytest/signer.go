@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -63,12 +64,26 @@ func (s *Signer) sign(template, parent *x509.Certificate, key *ecdsa.PrivateKey)
 // Certify writes the files of the cloudlet `name` with that address into a directory, and returns the certificate.
 func (s *Signer) Certify(directory, name, address string) *x509.Certificate {
 	s.t.Helper()
+	return s.certify(directory, &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{net.ParseIP(address)},
+		URIs:        []*url.URL{{Scheme: "weft", Host: "cloudlet", Path: "/" + name}},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	})
+}
+
+// CertifyOther writes the files of a host that is not a cloudlet into a directory. Like a controller's, its certificate
+// has a DNS name alone.
+func (s *Signer) CertifyOther(directory, name string, uses ...x509.ExtKeyUsage) *x509.Certificate {
+	s.t.Helper()
+	return s.certify(directory, &x509.Certificate{Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, ExtKeyUsage: uses})
+}
+
+func (s *Signer) certify(directory string, template *x509.Certificate) *x509.Certificate {
+	s.t.Helper()
 	own := NewKey(s.t)
 	s.last++
-	made := s.sign(&x509.Certificate{
-		SerialNumber: big.NewInt(100 + s.last), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.ParseIP(address)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, s.Root, own)
+	template.SerialNumber, template.NotAfter = big.NewInt(100+s.last), time.Now().Add(time.Hour)
+	made := s.sign(template, s.Root, own)
 	der, err := x509.MarshalPKCS8PrivateKey(own)
 	if err != nil {
 		s.t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"weft/routeserver/connections"
 	"weft/routeserver/internal/bmp"
-	"weft/routeserver/internal/connections"
 	"weft/routeserver/internal/engine"
 	"weft/routeserver/internal/ruleset"
 	"weft/routeserver/internal/session"
