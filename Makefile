@@ -35,7 +35,7 @@ test-all: build ## everything that `make test` runs, and all other unit, propert
 
 # -- build ----------------------------------------------------------------------------------------------------------
 .PHONY: build packages
-build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
+build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/weft-images $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
 
 packages: $(B)/.packages
 $(B)/.packages: lab/provision lab/qemu lab/criu
@@ -70,6 +70,10 @@ $(BIN)/weft-routeserver: $(GO_SRC) | $(GO)
 $(BIN)/weft-transfer: $(GO_SRC) | $(GO)
 	@echo "== weft-transfer"
 	@cd agents/transfer && go build -trimpath -o $(abspath $@) ./cmd/weft-transfer
+
+$(BIN)/weft-images: $(GO_SRC) | $(GO)
+	@echo "== weft-images"
+	@cd agents/transfer && go build -trimpath -o $(abspath $@) ./cmd/weft-images
 
 $(BIN)/gobgpd: routeserver/go.mod | $(GO)
 	@echo "== gobgpd 4.8.0 (the PE's speaker; a minute the first time)"

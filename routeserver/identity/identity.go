@@ -107,7 +107,6 @@ func (i *Identity) Cloudlets() *tls.Config {
 			return nil, err
 		}
 		met := i.Server()
-		met.NextProtos = config.NextProtos
 		met.ClientCAs = trusted
 		met.ClientAuth = tls.RequireAndVerifyClientCert
 		met.SessionTicketsDisabled = true // a resumed session would outlive its authority

@@ -10,6 +10,6 @@ func Bandwidth(bits int64) *rate.Limiter {
 	if bits == 0 {
 		return rate.NewLimiter(rate.Inf, Chunk)
 	}
-	// A quarter of a second's bytes, so that a receiver hears something often enough.
-	return rate.NewLimiter(rate.Limit(bits)/8, int(min(Chunk, max(bits/32, 512))))
+	// The bytes of 50 ms, so that each of many receivers hears something before it gives up.
+	return rate.NewLimiter(rate.Limit(bits)/8, int(min(Chunk, max(bits/160, 512))))
 }

@@ -77,8 +77,8 @@ func discard(directory, image string) {
 
 // keep removes all but the blobs of a manifest and their parts, and makes the folders for both.
 func (w *work) keep(m *layout.Manifest) error {
-	wanted := map[string]bool{}
-	for _, blob := range append(m.Blobs, m.Descriptor) {
+	wanted := map[string]bool{m.Descriptor.Digest.Encoded(): true}
+	for _, blob := range m.Blobs {
 		wanted[blob.Digest.Encoded()] = true
 	}
 	blobs := filepath.Join(w.path, layout.Blobs)

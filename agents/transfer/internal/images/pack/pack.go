@@ -21,7 +21,10 @@ import (
 
 // Pack makes an image at a folder, which must be empty or absent, from files with the names of layout.Files. The same
 // files give the same manifest, whose digest it returns.
-func Pack(ctx context.Context, folder string, files []string) (digest.Digest, error) {
+func Pack(ctx context.Context, folder string, files []string) (made digest.Digest, err error) {
+	if len(files) == 0 {
+		return "", errors.New("an image of a virtual machine has a file at least")
+	}
 	named := map[string]string{}
 	for _, file := range files {
 		name := filepath.Base(file)
@@ -41,6 +44,11 @@ func Pack(ctx context.Context, folder string, files []string) (digest.Digest, er
 	if err := os.MkdirAll(filepath.Join(folder, layout.Blobs), 0o755); err != nil {
 		return "", err
 	}
+	defer func() {
+		if err != nil { // the folder is as empty as it was
+			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, "blobs")))
+		}
+	}()
 	var layers []ocispec.Descriptor
 	for _, name := range layout.Files {
 		if file, given := named[name]; given {

@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	mostMarks = 10_000          // then all are forgotten, and blobs are verified again
-	atOnce    = 2               // blobs that are verified at a time, as that takes processors from the guests
-	breath    = 5 * time.Second // between two signs that a blob is being verified
+	mostMarks = 10_000 // then all are forgotten, and blobs are verified again
+	atOnce    = 2      // blobs that are verified at a time, as that takes processors from the guests
 )
 
 // state is a file's state at a time: if it changes, its content may have.
@@ -37,8 +36,9 @@ type mark struct {
 
 // marks remembers which files have the content that they should.
 type marks struct {
-	warn  func(format string, args ...any)
-	turns chan struct{}
+	warn   func(format string, args ...any)
+	turns  chan struct{}
+	breath time.Duration // between two signs that a blob is being verified
 
 	mu    sync.Mutex
 	known map[state]*mark
@@ -46,7 +46,7 @@ type marks struct {
 }
 
 func newMarks(warn func(format string, args ...any)) *marks {
-	return &marks{warn: warn, turns: make(chan struct{}, atOnce), known: map[state]*mark{}, said: map[string]bool{}}
+	return &marks{warn: warn, turns: make(chan struct{}, atOnce), breath: 5 * time.Second, known: map[state]*mark{}, said: map[string]bool{}}
 }
 
 // report warns of something that is not served, once.
@@ -88,7 +88,7 @@ func (m *marks) verify(ctx context.Context, file *os.File, blob ocispec.Descript
 	if err != nil {
 		return err
 	}
-	return found.wait(ctx, waits)
+	return found.wait(ctx, m.breath, waits)
 }
 
 // check hashes a file, and closes it.
@@ -114,7 +114,7 @@ func (m *marks) check(ctx context.Context, file *os.File, before state, blob oci
 }
 
 // wait waits until the mark is made.
-func (f *mark) wait(ctx context.Context, waits func()) error {
+func (f *mark) wait(ctx context.Context, breath time.Duration, waits func()) error {
 	ticks := time.NewTicker(breath)
 	defer ticks.Stop()
 	for {
