@@ -22,7 +22,7 @@ Exit codes: 0 done; 1 failed, may succeed later; 2 wrong command line; 3 refused
 Each command has --help.
 `
 
-// printer is a function that prints for the caller.
+// Both write a line to stderr, a warner as a warning.
 type (
 	warner  func(format string, args ...any)
 	printer func(text string)

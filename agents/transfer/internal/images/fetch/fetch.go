@@ -47,16 +47,20 @@ func Run(ctx context.Context, o Options) (err error) {
 		Options: o, place: filepath.Join(o.Directory, o.Image), out: map[*source.Source]error{},
 		limit: images.Bandwidth(o.Bandwidth), progress: newProgress(o.Output),
 	}
-	if settled, err := f.settled(); settled || err != nil {
-		discard(o.Directory, o.Image)
+	if settled, err := f.settled(); err != nil {
 		return err
+	} else if settled {
+		discard(o.Directory, o.Image)
+		return nil
 	}
 	if f.work, err = begin(o.Directory, o.Image); err != nil {
 		return err
 	}
 	defer f.work.Close()
-	if settled, err := f.settled(); settled || err != nil { // by a run that has just ended
-		return errors.Join(err, os.RemoveAll(f.work.path))
+	if settled, err := f.settled(); err != nil {
+		return err
+	} else if settled { // by a run that has just ended
+		return os.RemoveAll(f.work.path)
 	}
 	m, err := f.manifest(ctx)
 	if images.IsRefused(err) {

@@ -72,6 +72,20 @@ func TestSomethingElseInPlaceStaysUnlessItMayBeReplaced(t *testing.T) {
 	}
 }
 
+func TestARefusalKeepsTheParts(t *testing.T) {
+	g := newRig(t)
+	image, layer := big()
+	imagetest.Container([]byte("old")).Write(t, filepath.Join(g.directory, "web"))
+	registry := imagetest.NewRegistry(t, image)
+	registry.Hook = sends(image.Layers[0], layer[:half], size)
+	o := g.options(image, g.from("registry", registry))
+	o.Replace = true
+	g.fails("registry: ", o)
+	o.Replace = false
+	g.fails("another version", o)
+	equal(t, g.part(image.Layers[0]), int64(half))
+}
+
 func TestOneOfTwoFetchesAtOnceEnds(t *testing.T) {
 	g := newRig(t)
 	image, _ := big()
@@ -98,6 +112,23 @@ func TestOneOfTwoFetchesAtOnceEnds(t *testing.T) {
 		t.Error(err)
 	}
 	g.inPlace(image)
+}
+
+func TestTheLockOfAFolderThatIsInPlaceIsNotTheWorks(t *testing.T) {
+	directory := t.TempDir()
+	w, err := begin(directory, "web")
+	if err != nil || !w.current() {
+		t.Fatal(w, err)
+	}
+	defer w.Close()
+	if err := os.Rename(w.path, filepath.Join(directory, "web")); err != nil || w.current() {
+		t.Errorf("moved: %v", err)
+	}
+	next, err := begin(directory, "web")
+	if err != nil || w.current() || !next.current() {
+		t.Fatal("a new one", err)
+	}
+	next.Close()
 }
 
 func TestABlobOfAnotherImageIsShared(t *testing.T) {

@@ -103,3 +103,14 @@ func TestWholeBlobsOfAnEarlierRunAreVerifiedAgain(t *testing.T) {
 	equal(t, g.fetch(image, g.from("registry", registry)), map[string]int64{"registry": 5000})
 	equal(t, registry.Asked(image.Layers[0]), []string{""})
 }
+
+func TestOfAnotherVersionsWorkOnlyThatStaysWhichIsNeeded(t *testing.T) {
+	g := newRig(t)
+	shared := imagetest.Bytes(1, 1000)
+	older := imagetest.Container(shared, imagetest.Bytes(2, 2000), imagetest.Bytes(3, 3000))
+	registry := imagetest.NewRegistry(t, older)
+	registry.Hook = sends(older.Layers[2], imagetest.Bytes(3, 1500), 3000)
+	g.fails("registry: ", g.options(older, g.from("registry", registry)))
+	newer := imagetest.Container(imagetest.Bytes(4, 4000), shared)
+	equal(t, g.fetch(newer, g.from("registry", imagetest.NewRegistry(t, newer))), map[string]int64{"registry": 4000})
+}

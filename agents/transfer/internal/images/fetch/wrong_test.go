@@ -84,7 +84,13 @@ func TestASourceThatIsWrongTwiceIsLeftOut(t *testing.T) {
 	first, second := imagetest.Bytes(1, size), imagetest.Bytes(2, size)
 	image := imagetest.Container(first, second)
 	cut, bad, good := imagetest.NewRegistry(t, image), imagetest.NewRegistry(t, image), imagetest.NewRegistry(t, image)
-	cut.Hook = sends(image.Layers[0], first[:half], size)
+	cut.Hook = func(w http.ResponseWriter, r *http.Request) bool {
+		if isOf(r, image.Layers[1]) { // so that the next source would be asked for it
+			w.WriteHeader(http.StatusNotFound)
+			return true
+		}
+		return sends(image.Layers[0], first[:half], size)(w, r)
+	}
 	bad.Hook = sends(image.Layers[0], second, size)
 	g.fetch(image, g.from("c2", cut), g.from("c3", bad), g.from("c4", good))
 	equal(t, len(bad.Asked(image.Layers[0])), 1) // it ignores the range, and so the whole is its own
@@ -117,6 +123,19 @@ func TestASilentSourceIsLeft(t *testing.T) {
 			g.fails("c2: it has given nothing for 500ms", g.options(image, from))
 		})
 	}
+}
+
+func TestASourceThatLacksABlobGivesOthers(t *testing.T) {
+	g := newRig(t)
+	image := imagetest.Container(imagetest.Bytes(1, 1000), imagetest.Bytes(2, 2000))
+	lacking, whole := imagetest.NewRegistry(t, image), imagetest.NewRegistry(t, image)
+	lacking.Hook = func(w http.ResponseWriter, r *http.Request) bool {
+		if isOf(r, image.Layers[0]) {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		return isOf(r, image.Layers[0])
+	}
+	equal(t, g.fetch(image, g.from("c2", lacking), g.from("c3", whole))["c3"], int64(1000))
 }
 
 func TestReasonsAreGivenForEachSource(t *testing.T) {

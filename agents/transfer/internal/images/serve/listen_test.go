@@ -3,10 +3,13 @@ package serve
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"weft/routeserver/identity/identitytest"
 )
@@ -55,5 +58,25 @@ func TestARenewedIdentityIsShown(t *testing.T) {
 	g.region.Revoke(g.server, gone)
 	if response, _, err := g.ask(http.MethodGet, "/v2/", ""); err == nil {
 		t.Errorf("a revoked certificate: %+v", response)
+	}
+}
+
+func TestOneAddressHasEightConnections(t *testing.T) {
+	g := newRig(t)
+	for range mostOfOne {
+		silent, err := net.Dial("tcp", g.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+	}
+	one, err := net.Dial("tcp", g.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	_ = one.SetReadDeadline(time.Now().Add(5 * time.Second)) // the server hears silent ones for ten
+	if _, err := one.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("it is heard: %v", err)
 	}
 }

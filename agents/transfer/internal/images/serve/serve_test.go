@@ -100,6 +100,9 @@ func TestABlobThatHasChangedIsNotServed(t *testing.T) {
 		g.gives(blobOf(image.Layers[0]), http.StatusNotFound, nil)
 	}
 	g.warned(1, "is not served: its content is not that of its digest")
+	if n := len(g.store.marks.known); n != 3 { // the right one and both wrong ones, each hashed once
+		t.Errorf("%d marks", n)
+	}
 	if err := os.WriteFile(path, layer, 0o644); err != nil {
 		t.Fatal(err)
 	}
