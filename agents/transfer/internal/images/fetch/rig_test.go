@@ -5,11 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -122,35 +119,4 @@ func (g *rig) part(of digest.Digest) int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-func equal(t *testing.T, found, wanted any) {
-	t.Helper()
-	if !reflect.DeepEqual(found, wanted) {
-		t.Errorf("%v, not %v", found, wanted)
-	}
-}
-
-// isOf reports whether a request is for a blob or manifest.
-func isOf(r *http.Request, of digest.Digest) bool {
-	return strings.HasSuffix(r.URL.Path, of.String())
-}
-
-// sends returns a hook that answers for one blob with that content, says that it has `length` bytes (negative: nothing),
-// and then cuts the connection if it has fewer.
-func sends(of digest.Digest, content []byte, length int) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		if !isOf(r, of) {
-			return false
-		}
-		if length >= 0 {
-			w.Header().Set("Content-Length", strconv.Itoa(length))
-		}
-		_, _ = w.Write(content)
-		if length > len(content) {
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
-		return true
-	}
 }
