@@ -60,7 +60,7 @@ func openPart(ctx context.Context, w *work, blob ocispec.Descriptor) (*part, err
 	return p, nil
 }
 
-// Close closes the file. What is there stays.
+// Close closes the file, and leaves its content for the next run.
 func (p *part) Close() { _ = p.file.Close() }
 
 // restart empties the part.
