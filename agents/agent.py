@@ -22,6 +22,8 @@ from agents.host import Host
 from agents.hypervisors.found import Drivers
 from agents.hypervisors.ports import arrivals
 from agents.identity import Identity
+from agents.images import Images
+from agents.images.fetch import Store
 from agents.ipsec import Protection
 from agents.kernel import vpls
 from agents.kernel.events import watching
@@ -48,6 +50,7 @@ from controller.wire.certificates import Authorities, Revocations
 from controller.wire.desired import Desired
 from controller.wire.findings import Finding
 from controller.wire.flavours import Flavour
+from controller.wire.images import WantedImages
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
 from controller.wire.reports import Report
@@ -88,6 +91,9 @@ class Agent:
         self._arrivals = arrivals(driver.options for driver in settings.hypervisors.values())
         hypervisors, encrypted = settings.state_dir / "hypervisors", settings.ipsec is not None
         drivers = Drivers(settings.cloudlet, hypervisors, settings.hypervisors, encrypted=encrypted, identity=own)
+        images = settings.images
+        store = Store(images.directory, own, images.most_bytes, images.credentials)
+        self._images = Images(settings.cloudlet, controller, settings.state_dir, store, images.port, drivers.images)
         self._multipath = Multipath(
             self._bridge,
             self._servers.greet,
@@ -102,6 +108,7 @@ class Agent:
         self._desired = state.desired()
         if self._desired is not None:
             self._moves.know(self._protection.fit(self._desired))
+            self._images.serve(self._desired.vtep)
         self._pending: Report | None = None
         self._sent: Report | None = None
         self._sent_at = 0.0
@@ -133,6 +140,7 @@ class Agent:
                     self._identity.run(),
                     self._signing.run(),
                     self._leases.watch(),
+                    self._images.run(),
                 ]
                 for task in tasks:
                     group.create_task(task)
@@ -165,6 +173,7 @@ class Agent:
             Revocations: self._identity.revoked,
             SessionKeys: self._signing.take,
             AccessRules: self._filter,
+            WantedImages: self._images.intend,
         }
         while True:
             version = self._desired.version if self._desired is not None else None
@@ -182,6 +191,7 @@ class Agent:
         log.info("desired state %d, generation %d", desired.version, desired.generation)
         self._desired = desired
         self._moves.know(self._protection.fit(desired))
+        self._images.serve(desired.vtep)
         self._identity.wake()
         self._dirty.set()
         self._news.set()

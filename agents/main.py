@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from agents.settings import ConfigError, Settings, load
+from agents.settings import IMAGES, ConfigError, Settings, load
 from agents.storage.state import StateDirectory, StateError
 from controller.wire import logs
 from controller.wire.release import release
@@ -62,7 +62,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _base_memory(options: argparse.Namespace) -> int:
-    from agents.hypervisors.found import IMAGES
     from agents.hypervisors.hypervisor import HypervisorError, Site
     from agents.hypervisors.qemu import base_memory
 

@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyAddress, Valid
 
 from controller.wire.fields import Name
 
+IMAGES = Path("/var/lib/weft/images")
+"""The directory of images, for drivers and for the agent, unless the settings name another."""
+
 
 class ConfigError(Exception):
     """The configuration file cannot be used; the text names the file and the key."""
@@ -46,6 +49,17 @@ class IpsecSettings(_Table):
     path_mtu: int = Field(default=1500, ge=1400, le=65535)
 
 
+class ImagesSettings(_Table):
+    """The images that the agent fetches and serves: their `directory`, the most bytes of all of them (none given: what
+    the disk has), the TCP `port` of the VTEP at which other cloudlets fetch them (0: they cannot), and a file with
+    credentials for registries in the form of Docker's config.json."""
+
+    directory: Path = IMAGES
+    most_bytes: int | None = Field(default=None, ge=0)
+    port: int = Field(default=7790, ge=0, le=65535)
+    credentials: Path | None = None
+
+
 class HypervisorSettings(_Table):
     """A hypervisor driver. `paths` are all addresses by which other cloudlets reach this one (none given: its tunnel
     address, which alone is used with `[ipsec]`). `images` is the directory of shared images, and `options` are the
@@ -74,6 +88,7 @@ class Settings(_Table):
     gobgp: GobgpSettings = GobgpSettings()
     frr: FrrSettings = FrrSettings()
     ipsec: IpsecSettings | None = None
+    images: ImagesSettings = ImagesSettings()
     hypervisors: dict[Name, HypervisorSettings] = Field(default_factory=dict)
 
     @field_validator("controller", mode="before")

@@ -20,6 +20,7 @@ from controller.wire.certificates import CONTROLLER, Authorities, CertificateReq
 from controller.wire.delegations import Exchange, Exchanged
 from controller.wire.desired import Desired
 from controller.wire.enrolments import Enrolment, EnrolmentRequest
+from controller.wire.images import ImageReport, ImageSources, WantedImages
 from controller.wire.model import Message
 from controller.wire.moves import MoveReport, Orders
 from controller.wire.neighbours import Candidates, NeighbourReport
@@ -31,7 +32,7 @@ log = logging.getLogger(__name__)
 
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _STREAM_TIMEOUT = httpx.Timeout(45.0, connect=3.0)  # the controller sends a comment line more often than that
-Document = Desired | Authorities | Candidates | Orders | Revocations | Access | SessionKeys
+Document = Desired | Authorities | Candidates | Orders | Revocations | Access | SessionKeys | WantedImages
 _FOLLOWED: dict[str, type[Document]] = {
     "desired": Desired,
     "authorities": Authorities,
@@ -40,6 +41,7 @@ _FOLLOWED: dict[str, type[Document]] = {
     "revocations": Revocations,
     "access": Access,
     "session-keys": SessionKeys,
+    "images": WantedImages,
 }
 _LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=60.0)
 _LONGEST_REST = 60.0  # most seconds of a pause, whatever the replica asks for
@@ -146,6 +148,18 @@ class Controller:
         """Report which keys BGP sessions have; return when the database has it."""
         await self._post("agent/session-keys", held)
 
+    async def images(self, report: ImageReport) -> None:
+        """Report the images here; return when the database has them."""
+        await self._post("agent/images", report)
+
+    async def image_sources(self, name: str) -> ImageSources:
+        """Return where an image of the policy can be fetched."""
+        answer = await self._get(f"agent/images/{name}/sources")
+        try:
+            return ImageSources.model_validate_json(answer.content)
+        except ValidationError as error:
+            raise ControllerAway(f"sent sources of an image as this agent does not understand: {error}") from error
+
     async def moves(self, report: MoveReport) -> None:
         """Report the progress of orders; return when the database has it."""
         await self._post("agent/moves", report)
@@ -192,6 +206,10 @@ class Controller:
     async def _post(self, path: str, message: Message) -> httpx.Response:
         async with self._using() as client:
             return await self._ask(client, "POST", path, self._headers, message.model_dump_json())
+
+    async def _get(self, path: str) -> httpx.Response:
+        async with self._using() as client:
+            return await self._ask(client, "GET", path, self._headers)
 
     async def _ask(
         self, client: httpx.AsyncClient, method: str, path: str, headers: dict[str, str], content: str = ""

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from agents.hypervisors.hypervisor import Capabilities, Hypervisor, HypervisorError, Refused, Site
-from agents.settings import HypervisorSettings
+from agents.hypervisors.hypervisor import Capabilities, Hypervisor, HypervisorError, Refused, Site, Stocked
+from agents.settings import IMAGES, HypervisorSettings
 
 log = logging.getLogger(__name__)
 
 GROUP = "weft.hypervisors"
-IMAGES = Path("/var/lib/weft/images")
 _TRYING = 60.0  # seconds that a driver has to find out what it can do
 
 
@@ -53,6 +52,20 @@ class Drivers:
         """Return the drivers that are configured here, or have worked here before and may have machines."""
         worked = {path.name for path in self._directory.glob("*") if path.is_dir()}
         return frozenset(self._settings) | (worked & self._points.keys())
+
+    def images(self) -> frozenset[str] | None:
+        """Return the images that machines here need; None if a driver does not say so, or is not loaded yet."""
+        needed = frozenset[str]()
+        for name in self.expected() | self.loaded.keys():
+            driver: object = self.loaded[name].hypervisor if name in self.loaded else None
+            if not isinstance(driver, Stocked):
+                return None
+            try:
+                needed |= driver.images()
+            except HypervisorError as error:
+                log.warning("hypervisor driver %s does not say which images its machines need: %s", name, error)
+                return None
+        return needed
 
     async def driver(self, name: str, address: str) -> Driver:
         """Return a driver, loaded if need be; other cloudlets reach this one at `address`. Raises Refused with the

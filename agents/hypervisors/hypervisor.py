@@ -144,6 +144,16 @@ class Comparable(Protocol):
 
 
 @runtime_checkable
+class Stocked(Protocol):
+    """A driver that says which images its machines need. The agent removes no image as long as a driver that does not
+    say so is in use. Optional."""
+
+    def images(self) -> frozenset[str]:
+        """Return the images, and bases of disks, of all machines here, running or not. Raises HypervisorError if that
+        cannot be found out."""
+
+
+@runtime_checkable
 class Answering(Protocol):
     """A driver that can reach an agent in the guest without the guest's network. Optional."""
 

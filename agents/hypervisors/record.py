@@ -74,6 +74,18 @@ def load(folder: Path) -> Record | None:
         raise HypervisorError(f"{path} cannot be read: {error}") from error
 
 
+def images(state_dir: Path) -> frozenset[str]:
+    """Return the images, and the bases of disks, of all machines below a driver's directory. Raises HypervisorError if
+    one of their records cannot be read."""
+    found = set[str]()
+    for path in state_dir.glob(f"*/{FILE}"):
+        if (record := load(path.parent)) is not None:
+            found.add(record.machine.image)
+            if record.machine.disk is not None:
+                found.add(record.machine.disk.base)
+    return frozenset(found)
+
+
 def save(folder: Path, record: Record) -> None:
     """Store the record; it is on the disk when this returns. Raises HypervisorError."""
     try:

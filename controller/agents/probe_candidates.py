@@ -1,5 +1,5 @@
 """Presence: when the region changes, wakes the streams of the cloudlets that have other neighbours to probe now (Teka,
-"Possible neighbour database").
+"Possible neighbour database"), and of all when the policy has other images.
 
 This is outside of the path of a change: a change is sent to route servers and agents before this module looks at it,
 and changes in quick succession are handled together. Each stream then computes the candidates of its own cloudlet."""
@@ -39,7 +39,8 @@ async def announce(intent: Callable[[], Intent], agents: Agents, wakeup: Wakeup)
             await asyncio.sleep(GATHER)
             wake.clear()
             before, told = told, intent()
-            for number, name in enumerate(sorted(concerned(before, told))):
+            images = before.policy.images != told.policy.images
+            for number, name in enumerate(sorted(told.cloudlets if images else concerned(before, told))):
                 agents.announce(name)
                 if number % AT_ONCE == AT_ONCE - 1:
                     await asyncio.sleep(PAUSE)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
+from controller.agents.images import Images
 from controller.agents.impostors import Impostors
 from controller.agents.neighbours import Neighbours
 from controller.agents.probe_candidates import announce
@@ -27,6 +28,7 @@ class AgentsService(Service):
         self.neighbours = Neighbours(database, intent, event_log, metrics)
         self.tunnels = Tunnels(database, intent, event_log, metrics)
         self.impostors = Impostors(event_log)
+        self.images = Images(database, intent, event_log)
         self._runtime, self._intent, self._leader = runtime, intent, leader
 
     async def run(self) -> None:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 from controller.api.access import Agent, Newcomer, Running, prove, shown
 from controller.api.agent_leases import own_endpoint
 from controller.api.openapi import errors
+from controller.api.types import NamePath
 from controller.core.event_budget import of_cloudlet
 from controller.core.intent import Cloudlet
 from controller.core.refusals import Refused
@@ -15,6 +16,7 @@ from controller.db import filters as table
 from controller.runtime.problems import FieldError, Problem
 from controller.wire.access import AccessReport
 from controller.wire.certificates import CertificateRequest, Certified
+from controller.wire.images import ImageReport, ImageSources
 from controller.wire.moves import MoveReport
 from controller.wire.neighbours import NeighbourReport
 from controller.wire.reports import Report
@@ -87,6 +89,20 @@ async def counted(body: AccessReport, region: Running, cloudlet: Agent) -> None:
         before = await table.load(session, [cloudlet.name])
         await table.save(session, body)
     region.agents.impostors.look(before[cloudlet.name][0] if before else None, body)
+
+
+@router.post("/images", status_code=204, responses=errors(503), summary="Report on images")
+async def images(body: ImageReport, region: Running, cloudlet: Agent) -> None:
+    """Take all images of the cloudlet. The answer comes once the database has them."""
+    _own(body, cloudlet)
+    await region.agents.images.take(body)
+
+
+@router.get("/images/{name}/sources", responses=errors(404, 503), summary="Ask where an image can be fetched")
+async def image_sources(name: NamePath, region: Running, cloudlet: Agent) -> ImageSources:
+    """Return the sources of an image of the policy, in the order in which to try them: other cloudlets, the nearest
+    first, then the registry. 404: the policy has no such image."""
+    return await region.agents.images.sources(cloudlet.name, name)
 
 
 @router.post("/sightings", status_code=204, responses=errors(), summary="Say where devices were seen")

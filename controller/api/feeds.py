@@ -2,11 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 from controller.api import streams
 from controller.core.desired import desired
 from controller.core.filters import access
 from controller.core.filters import pools as ruled_pools
+from controller.core.image_placement import devices
 from controller.core.intent import Cloudlet
 from controller.core.neighbours import candidates
 from controller.core.unavailable import Unavailable
@@ -15,10 +17,14 @@ from controller.trust.authority import AuthorityAway
 from controller.wire.certificates import Authorities
 from controller.wire.desired import Desired
 
+HOMES = 60.0
+"""Seconds after which images that belong to devices may belong to other cloudlets."""
+
 FOLLOWED = (
     "Events named `desired`, whose id is the version, and, without an id, `candidates` (whom to probe) and `orders` "
     "(what to do about moves of VMs), `authorities` (whom to trust), `revocations` (whose certificates are good for "
-    "nothing), `access` (what to filter) and, over TLS alone, `session-keys` (what BGP sessions are signed with)."
+    "nothing), `access` (what to filter), `images` (which images to fetch) and, over TLS alone, `session-keys` (what "
+    "BGP sessions are signed with)."
 )
 
 
@@ -99,6 +105,13 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
             return None
         return Rendered(number, found.model_dump_json()) if found is not None else None
 
+    async def imaged(present: Cloudlet) -> Rendered | None:
+        try:
+            found = await region.agents.images.wanted(cloudlet)
+        except Unavailable:
+            return None
+        return Rendered(found, found.model_dump_json())
+
     of = region.agents.registry.of
     secret = [Feed("session-keys", region.route_servers.session_keys.document, keys)] if private else []
     return (
@@ -107,6 +120,7 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
         *secret,
         Feed("candidates", lambda _: of(cloudlet).announced, probed),
         Feed("orders", lambda _: of(cloudlet).ordered, ordered),
+        Feed("images", lambda present: _placed(region, present), imaged),
         Feed("authorities", lambda _: region.identity.revocations.number, trusted),
         Feed("revocations", lambda _: region.identity.revocations.number, revoked),
     )
@@ -137,3 +151,12 @@ def _ruled(region: Region, cloudlet: Cloudlet) -> object:
     """Return a value that changes with everything that determines the cloudlet's filters."""
     endpoints = region.intent.endpoints_of.get(cloudlet.name, ())
     return cloudlet.speaks, ruled_pools(region.intent, [endpoint.name for endpoint in endpoints])
+
+
+def _placed(region: Region, cloudlet: Cloudlet) -> object:
+    """Return a value that changes with everything that determines the cloudlet's images. The places of devices' VMs are
+    looked up anew every HOMES seconds."""
+    intent = region.intent
+    pools = [intent.pools_of.get(endpoint.name) for endpoint in intent.endpoints_of.get(cloudlet.name, ())]
+    turn = int(monotonic() // HOMES) if devices(intent) else None
+    return intent.policy.images, cloudlet.speaks, cloudlet.labels, pools, turn

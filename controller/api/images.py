@@ -12,14 +12,16 @@ from controller.api.pages import Page
 from controller.api.types import NamePath
 from controller.core import images
 from controller.core.refusals import missing
-from controller.db import platforms
+from controller.db import platforms, stored_images
+from controller.wire.images import ImageCondition
 
 router = APIRouter(prefix="/api/v1/images", tags=["images"], dependencies=[Operator])
 
 
 class Image(BaseModel):
     """An image of VMs or containers, or a base of disks. `drivers` use it at `cloudlets` cloudlets; `versions` is how
-    many different sets of files it has there: VMs move only where it is the same."""
+    many different sets of files it has there: VMs move only where it is the same. `missing` is at how many cloudlets
+    the policy wants it and it is not yet."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -27,6 +29,7 @@ class Image(BaseModel):
     drivers: list[str]
     cloudlets: int
     versions: int
+    missing: int
 
 
 class ImagePlace(BaseModel):
@@ -38,12 +41,27 @@ class ImagePlace(BaseModel):
     at: datetime
 
 
+class StoredImage(BaseModel):
+    """An image that a cloudlet's agent stores or is to fetch, as it has reported at `at`: the SHA-256 digest of its
+    manifest, its condition there, the bytes that are there, all its bytes, and the reason of a failure."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    cloudlet: str
+    digest: str
+    condition: ImageCondition
+    done: int
+    total: int | None
+    detail: str
+    at: datetime
+
+
 @router.get("", responses=errors(), summary="List images")
 async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Image]:
     """Return all images that agents report, sorted by name."""
     after = pages.after(cursor)
     async with region.database.read() as session:
-        found = images.inventory(await platforms.kinds(session))
+        found = images.inventory(await platforms.kinds(session), await stored_images.counts(session))
     rows = [image for image in found if image.name > after][: limit + 1]
     return pages.page(rows, limit, lambda image: image.name, Image.model_validate)
 
@@ -65,3 +83,14 @@ async def places(
         if images.has(platform, name)
     ]
     return Page(items=places, next=found.next)
+
+
+@router.get("/{name}/stores", responses=errors(), summary="List the cloudlets that store an image")
+async def stores(
+    name: NamePath, region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None
+) -> Page[StoredImage]:
+    """Return the cloudlets whose agents store the image or are to fetch it, sorted by name; none for an image that
+    nobody placed by the policy."""
+    async with region.database.read() as session:
+        rows = await stored_images.page(session, name, pages.after(cursor), limit + 1)
+    return pages.page(rows, limit, lambda row: row.cloudlet, StoredImage.model_validate)

@@ -50,9 +50,9 @@ class StateWord(str):
 
 TONES = (
     dict.fromkeys(("✓", "+", "yes", "up", "active", "good", "given", "running", "established", "monitoring"), Tone.GOOD)
-    | dict.fromkeys(("in force", "confirmed", "done", "passed", "possible"), Tone.GOOD)
+    | dict.fromkeys(("in force", "confirmed", "done", "passed", "possible", "there"), Tone.GOOD)
     | dict.fromkeys(("~", "!", "connecting", "waiting", "copying", "invited", "pending", "draining"), Tone.WARNING)
-    | dict.fromkeys(("on-trial", "not yet", "stale", "starting", "stopping", "paused", "moving"), Tone.WARNING)
+    | dict.fromkeys(("on-trial", "not yet", "stale", "starting", "stopping", "paused", "moving", "coming"), Tone.WARNING)
     | dict.fromkeys(("undoing", "suspected", "unknown", "given up"), Tone.WARNING)
     | dict.fromkeys(("✗", "-", "no", "down", "revoked", "expired", "withdrawn", "rolled-back", "failed"), Tone.ALARM)
     | dict.fromkeys(("wrong", "refused", "undone", "stopped", "gone", "unresponsive", "poison"), Tone.ALARM)

@@ -11,12 +11,14 @@ from controller.wire.platforms import Platform
 @dataclass(frozen=True)
 class Image:
     """An image, or a base of disks. `drivers` use it at `cloudlets` cloudlets; `versions` is how many different sets of
-    files it has there, by digest: 1 if it is the same everywhere."""
+    files it has there, by digest: 1 if it is the same everywhere. `missing` is at how many cloudlets the policy wants
+    it and it is not yet."""
 
     name: str
     drivers: tuple[str, ...]
     cloudlets: int
     versions: int
+    missing: int = 0
 
 
 def files(platform: Platform, name: str) -> dict[str, str]:
@@ -30,8 +32,12 @@ def has(platform: Platform, name: str) -> bool:
     return name in (platform.images or ()) or bool(files(platform, name))
 
 
-def inventory(kinds: Iterable[tuple[str, Platform, int]]) -> list[Image]:
-    """Return all images, sorted by name. `kinds` are a driver, its platform, and how many cloudlets report the same."""
+def inventory(
+    kinds: Iterable[tuple[str, Platform, int]], stored: Mapping[str, tuple[int, int]] | None = None
+) -> list[Image]:
+    """Return all images, sorted by name. `kinds` are a driver, its platform, and how many cloudlets report the same.
+    `stored` has the numbers of cloudlets where an image is stored, and where it is missing."""
+    placed = stored or {}
     drivers: dict[str, set[str]] = {}
     cloudlets, versions = Counter[str](), dict[str, set[tuple[str, frozenset[tuple[str, str]]]]]()
     for driver, platform, count in kinds:
@@ -39,9 +45,12 @@ def inventory(kinds: Iterable[tuple[str, Platform, int]]) -> list[Image]:
             drivers.setdefault(name, set()).add(driver)
             cloudlets[name] += count
             versions.setdefault(name, set()).add((driver, frozenset(found.items())))
-    return [
-        Image(name, tuple(sorted(of)), cloudlets[name], _most(versions[name])) for name, of in sorted(drivers.items())
-    ]
+    used = {
+        name: Image(name, tuple(sorted(of)), cloudlets[name], _most(versions[name]), placed.get(name, (0, 0))[1])
+        for name, of in drivers.items()
+    }
+    only = {name: Image(name, (), there, 1, missing) for name, (there, missing) in placed.items() if name not in used}
+    return [image for _, image in sorted({**used, **only}.items())]
 
 
 def _images(platform: Platform) -> Iterator[tuple[str, Mapping[str, str]]]:

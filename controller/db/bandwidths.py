@@ -1,6 +1,6 @@
 """Bandwidths between cloudlets, estimated from the transfers of VM moves."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from sqlalchemy import BigInteger, CheckConstraint, and_, delete, or_, select
@@ -56,6 +56,14 @@ async def of(session: AsyncSession, cloudlet: str, neighbour: str) -> float | No
     way = BandwidthRow.cloudlet == cloudlet, BandwidthRow.neighbour == neighbour
     rate: float | None = await session.scalar(select(BandwidthRow.bits_per_second).where(*way))
     return rate
+
+
+async def to(session: AsyncSession, cloudlet: str, sources: Collection[str]) -> dict[str, float]:
+    """Return the bits per second from each of these cloudlets to one, as far as moves have gone that way."""
+    query = select(BandwidthRow.cloudlet, BandwidthRow.bits_per_second)
+    way = BandwidthRow.neighbour == cloudlet, BandwidthRow.cloudlet.in_(sources)
+    rows = await session.execute(query.where(*way))
+    return {row.cloudlet: row.bits_per_second for row in rows}
 
 
 async def fast(session: AsyncSession, cloudlet: str, neighbour: str, since: datetime) -> bool:

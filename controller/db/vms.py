@@ -22,6 +22,9 @@ runs."""
 STOPPING = "stopping"
 """A condition that no driver reports: the agent is to shut the VM down, and has not reported yet that it has."""
 
+BATCH = 500
+"""Names in one statement, as a database limits the number of parameters."""
+
 IDLE = ("gone", "stopped")
 """Conditions in which a VM does not run, has no state that could be lost, and is not about to be started."""
 
@@ -67,6 +70,15 @@ async def of_device(session: AsyncSession, device: str) -> VmRow | None:
     """Return the VM that works for a device."""
     row: VmRow | None = await session.scalar(select(VmRow).where(VmRow.device == device))
     return row
+
+
+async def homes(session: AsyncSession, devices: Collection[str]) -> dict[str, str]:
+    """Return the endpoint at which each device's VM is; devices without one are left out."""
+    query, names, found = select(VmRow.device, VmRow.endpoint), sorted(devices), dict[str, str]()
+    for start in range(0, len(names), BATCH):
+        some = query.where(VmRow.device.in_(names[start : start + BATCH]))
+        found |= {row.device: row.endpoint for row in await session.execute(some)}
+    return found
 
 
 async def at(session: AsyncSession, endpoints: Collection[str], *, lock: bool = False) -> list[VmRow]:

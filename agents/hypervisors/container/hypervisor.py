@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 
+from agents.hypervisors import record
 from agents.hypervisors.container import arrival, departure, vnics
 from agents.hypervisors.container.arrival import Arrival
 from agents.hypervisors.container.container import Container
@@ -46,6 +47,9 @@ class Containers:
 
     async def platform(self) -> Platform:
         return await self._here.look()
+
+    def images(self) -> frozenset[str]:
+        return record.images(self._site.state_dir)
 
     def check(self, machine: Machine, target: Target, peer: str) -> None:
         check(machine, target, peer)

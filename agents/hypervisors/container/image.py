@@ -9,39 +9,21 @@ from collections import defaultdict
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import NotRequired
 
-from pydantic import TypeAdapter
-from typing_extensions import TypedDict
-
-from agents.answer import Unreadable, read_json
+from agents.answer import Unreadable
+from agents.hypervisors import oci_layout
 from agents.hypervisors.container.sandbox import finished
 from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.oci_layout import of_vms
 from agents.storage import durable
 from controller.wire.names import NAME_PATTERN
 
 UNPACKED = ".unpacked"
 """The folder of unpacked images. Its name cannot be a machine's."""
 
-_INDEX = "index.json"
-_REFERENCE = "org.opencontainers.image.ref.name"
 _NAME = re.compile(NAME_PATTERN)
-_DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_LONGEST = 1 << 20  # characters of an index
 _UNPACKING = 600.0  # seconds
-
-
-class _Manifest(TypedDict):
-    digest: str
-    annotations: NotRequired[dict[str, str]]
-
-
-class _Index(TypedDict):
-    manifests: list[_Manifest]
-
-
-_FORM = TypeAdapter(_Index)
 
 
 class Images:
@@ -55,9 +37,8 @@ class Images:
         """Return the names of all images of containers here, sorted."""
         if not self._images.is_dir():
             return []
-        return sorted(
-            path.parent.name for path in self._images.glob(f"*/{_INDEX}") if _NAME.fullmatch(path.parent.name)
-        )
+        folders = (path.parent for path in self._images.glob(f"*/{oci_layout.INDEX}"))
+        return sorted(folder.name for folder in folders if _NAME.fullmatch(folder.name) and not of_vms(folder))
 
     def digest(self, name: str) -> str:
         """Return the SHA-256 digest of an image's manifest. Raises Refused if there is no such image, or more than
@@ -66,23 +47,24 @@ class Images:
 
     def _found(self, name: str) -> tuple[str, str]:
         """Return the digest, and the tag."""
-        path = self._images / name / _INDEX
+        path = self._images / name / oci_layout.INDEX
         try:
-            index = read_json(_FORM, path.read_bytes(), _LONGEST)
+            manifests = oci_layout.manifests(path.parent)
         except FileNotFoundError:
             raise Refused(f"there is no image {name!r} in {self._images}") from None
         except OSError as error:
             raise HypervisorError(f"{path} cannot be read: {error.strerror}") from error
         except Unreadable as error:
             raise Refused(f"{path} {error}") from None
-        manifests = index["manifests"]
         if len(manifests) != 1:
             raise Refused(f"{path} has {len(manifests)} images, and the folder of an image has one")
-        tag = manifests[0].get("annotations", {}).get(_REFERENCE, "")
-        match = _DIGEST.fullmatch(manifests[0]["digest"])
-        if match is None or not _TAG.fullmatch(tag):
+        if manifests[0].get("artifactType") == oci_layout.VM:
+            raise Refused(f"{path}: it is an image of VMs")
+        tag = manifests[0].get("annotations", {}).get(oci_layout.REFERENCE, "")
+        digest = oci_layout.digest(manifests[0])
+        if digest is None or not _TAG.fullmatch(tag):
             raise Refused(f"{path}: its image has no SHA-256 digest, or no name: copy it to 'oci:{path.parent}:latest'")
-        return match[1], tag
+        return digest, tag
 
     async def unpacked(self, name: str) -> Path:
         """Return the folder of the unpacked image: its `rootfs`, and the `config.json` of a container of it. An image

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from agents.hypervisors import record
 from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, HypervisorError, Site
 from agents.hypervisors.peer import check
 from agents.hypervisors.qemu import arrival, boot, departure, postcopy, process, thin_line, transfer
@@ -60,6 +61,9 @@ class Qemu:
 
     async def platform(self) -> Platform:
         return await self._here.look()
+
+    def images(self) -> frozenset[str]:
+        return record.images(self._site.state_dir)
 
     def check(self, machine: Machine, target: Target, peer: str) -> None:
         check(machine, target, peer)

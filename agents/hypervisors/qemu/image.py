@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents.hypervisors.hypervisor import Refused
+from agents.hypervisors.oci_layout import of_vms
 from controller.wire.machines import Machine
 from controller.wire.names import NAME_PATTERN
 
@@ -26,10 +27,12 @@ class Image:
 
 
 def names(images: Path) -> list[str]:
-    """Return the names of all images that a machine can name, sorted; none if there is no such folder."""
+    """Return the names of all images that a machine can name, sorted; none if there is no such folder. Images of
+    containers are left out."""
     if not images.is_dir():
         return []
-    return sorted(path.name for path in images.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
+    folders = (path for path in images.iterdir() if _NAME.fullmatch(path.name) and path.is_dir())
+    return sorted(folder.name for folder in folders if of_vms(folder) is not False)
 
 
 def image(images: Path, machine: Machine) -> Image:

@@ -28,6 +28,10 @@ class SimulatedHypervisor:
         """Return the capabilities: live, with disks, without a guest."""
         return Capabilities(version="simulated 1", disk=True)
 
+    def images(self) -> frozenset[str]:
+        machines = [found.machine for found in self._machines.all().values()]
+        return frozenset(m.image for m in machines) | {m.disk.base for m in machines if m.disk is not None}
+
     async def machines(self) -> Mapping[str, MachineState]:
         """Return the machines from the files."""
         await self.faults.strike("machines")

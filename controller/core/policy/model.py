@@ -204,6 +204,22 @@ class Tenant:
 
 
 @dataclass(frozen=True)
+class PlacedImage:
+    """An image, by the SHA-256 `digest` of its manifest in hex, and the cloudlets to which it belongs: all
+    (`everywhere`), or those named, those that `select` matches, those with members in `vcps`, and those to which the
+    VMs of `devices` can move. Agents fetch it from each other and from the `registry`; None: from each other only."""
+
+    name: str
+    digest: str
+    registry: str | None = None
+    everywhere: bool = True
+    cloudlets: frozenset[str] = frozenset()
+    select: Selector | None = None
+    vcps: frozenset[str] = frozenset()
+    devices: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Rules:
     """A policy without its text. A section that a policy leaves out has the defaults here."""
 
@@ -214,4 +230,5 @@ class Rules:
     access: Mapping[str, tuple[AccessRule, ...]] = field(default_factory=dict)
     migration: Migration = Migration()
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
+    images: Mapping[str, PlacedImage] = field(default_factory=dict)
     tests: tuple[PolicyTest, ...] = ()

@@ -9,7 +9,17 @@ from controller.core.policy.errors import MAX_ERRORS, PolicyInvalid
 from controller.core.policy.form import violations
 from controller.core.policy.model import Rules
 from controller.core.policy.policy import Policy
-from controller.core.policy.sections import access, addresses, migration, neighbours, proximity, tenants, tests, vcps
+from controller.core.policy.sections import (
+    access,
+    addresses,
+    images,
+    migration,
+    neighbours,
+    proximity,
+    tenants,
+    tests,
+    vcps,
+)
 
 SECTIONS: dict[str, Any] = {
     "addresses": addresses,
@@ -19,9 +29,10 @@ SECTIONS: dict[str, Any] = {
     "access": access,
     "migration": migration,
     "tenants": tenants,
+    "images": images,
     "tests": tests,
 }
-NEED = {"access": "vcps", "tenants": "vcps", "tests": "addresses"}
+NEED = {"access": "vcps", "tenants": "vcps", "images": "vcps", "tests": "addresses"}
 """Sections that are checked against another one."""
 
 

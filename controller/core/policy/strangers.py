@@ -29,6 +29,9 @@ def _named(policy: Policy) -> Iterator[tuple[Path, str, str]]:
     for tenant in rules.tenants:
         for i, name in enumerate(policy.at(("tenants", tenant)).get("cloudlets", ())):
             yield ("tenants", tenant, "cloudlets", i), "cloudlet", name
+    for image in rules.images:
+        for i, name in enumerate(policy.at(("images", image)).get("cloudlets", ())):
+            yield ("images", image, "cloudlets", i), "cloudlet", name
     for i, limit in enumerate(rules.migration.bandwidth):
         for key, name in (("from", limit.source), ("to", limit.destination)):
             if name is not None:

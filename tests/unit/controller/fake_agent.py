@@ -8,6 +8,7 @@ from httpx_sse import aconnect_sse
 
 from controller.wire.access import Access
 from controller.wire.desired import Desired
+from controller.wire.images import ImageReport, WantedImages
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
 from controller.wire.reports import Report
@@ -25,6 +26,7 @@ class FakeAgent:
         self.candidates: list[Candidates] = []
         self.orders: list[Orders] = []
         self.access: list[Access] = []
+        self.images: list[WantedImages] = []
         self.order: list[str] = []
         self.came = asyncio.Condition()
         self.ended = False
@@ -38,6 +40,9 @@ class FakeAgent:
                     continue
                 if event.event == "orders":
                     await self._orders(Orders.model_validate_json(event.data))
+                    continue
+                if event.event == "images":
+                    await self._images(WantedImages.model_validate_json(event.data))
                     continue
                 if event.event in ("authorities", "revocations"):
                     continue
@@ -65,6 +70,22 @@ class FakeAgent:
         async with self.came:
             self.orders.append(document)
             self.came.notify_all()
+
+    async def _images(self, document: WantedImages) -> None:
+        async with self.came:
+            self.images.append(document)
+            self.came.notify_all()
+
+    async def wants(self, *names: str) -> WantedImages:
+        """Wait until these are the images that it should have."""
+        async with asyncio.timeout(5), self.came:
+            await self.came.wait_for(
+                lambda: bool(self.images) and [image.name for image in self.images[-1].images] == list(names)
+            )
+        return self.images[-1]
+
+    async def stores(self, report: ImageReport) -> httpx.Response:
+        return await self.http.post("/api/v1/agent/images", json=report.model_dump(), headers=self.headers)
 
     async def moves(self, **report: Any) -> httpx.Response:
         return await self.http.post("/api/v1/agent/moves", json=report, headers=self.headers)

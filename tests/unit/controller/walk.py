@@ -54,6 +54,8 @@ def tell(say: Say) -> None:
     web = {"name": "web", "condition": "running", "serving": "a"}
     platform = {"version": "1", "board": "b", "accelerator": "a", "cpu": "c", "images": ["i"]}
     say("POST /api/v1/agent/moves", {"cloudlet": "c1", "machines": [web], "platforms": {"d": platform}})
+    image = {"name": "i", "digest": "1" * 64, "condition": "there", "done": 1, "total": 1}
+    say("POST /api/v1/agent/images", {"cloudlet": "c1", "images": [image], "port": 7790})
     say("POST /api/v1/agent/access", {"cloudlet": "c1", "filters": []})
     sighting = {"endpoint": "c1-lan", "address": "10.1.0.2", "how": "packet", "mac": MACS[1]}
     say("POST /api/v1/agent/sightings", {"cloudlet": "c1", "sightings": [sighting]})
@@ -99,6 +101,7 @@ def use(say: Say) -> None:
     say("GET /api/v1/neighbours/matrix", vcp="blue")
     say("GET /api/v1/moves/prediction", vm="web", endpoint="c2-lan")
     say("GET /api/v1/images/{name}/places", name="i")
+    say("GET /api/v1/images/{name}/stores", name="i")
     copy = say("POST /api/v1/moves/ahead", {"vm": "web", "endpoint": "c2-lan"})["name"]
     say("DELETE /api/v1/moves/{name}", name=copy)
     later = say("POST /api/v1/moves/scheduled", {"vm": "web", "endpoint": "c2-lan", "at": "2027-01-31T18:00:00Z"})[
