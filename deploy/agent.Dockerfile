@@ -9,7 +9,7 @@ RUN CGO_ENABLED=0 go build -trimpath -o /out/gobgpd github.com/osrg/gobgp/v4/cmd
  && cp -r "$(go list -m -f '{{.Dir}}' github.com/osrg/gobgp/v4)/proto" /out/proto
 COPY routeserver /src/routeserver
 COPY agents/transfer /src/agents/transfer
-RUN cd /src/agents/transfer && CGO_ENABLED=0 go build -trimpath -o /out/weft-transfer ./cmd/weft-transfer
+RUN cd /src/agents/transfer && CGO_ENABLED=0 go build -trimpath -o /out/ ./cmd/...
 
 FROM python:3.12-slim AS stubs
 COPY constraints.txt ./
@@ -34,7 +34,7 @@ COPY controller/wire controller/wire
 RUN python3 -m venv venv && venv/bin/pip install --no-cache-dir -c constraints.txt -e '.[agent]'
 RUN install -d -o frr -g frr /run/frr
 COPY --from=stubs /stubs /opt/weft/stubs
-COPY --from=build /out/gobgpd /out/gobgp /out/weft-transfer /usr/local/bin/
+COPY --from=build /out/gobgpd /out/gobgp /out/weft-transfer /out/weft-images /usr/local/bin/
 ENV PATH=/opt/weft/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PYTHONPATH=/opt/weft/stubs PYTHONUNBUFFERED=1
 VOLUME /var/lib/weft-agent

@@ -2,16 +2,13 @@
 
 import asyncio
 import logging
-from asyncio.subprocess import PIPE
 from contextlib import suppress
 
-from agents.answer import printable
+from agents import child
 from agents.backoff import Backoff
-from agents.images.fetch import DIES_WITH_ME, PROGRAM, Store
+from agents.images.fetch import PROGRAM, Store
 
 log = logging.getLogger(__name__)
-
-_LINE = 1 << 16  # bytes
 
 
 class Server:
@@ -55,21 +52,11 @@ class Server:
     async def _serve(self, vtep: str) -> None:
         """Run the server until it ends by itself."""
         host = f"[{vtep}]" if ":" in vtep else vtep
-        argv = [*DIES_WITH_ME, PROGRAM, "serve", "--directory", str(self._store.directory)]
+        argv = [PROGRAM, "serve", "--directory", str(self._store.directory)]
         argv += ["--listen", f"{host}:{self._port}", "--identity", str(self._store.identity)]
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=PIPE, limit=_LINE
-            )
+            code = await child.follow(argv, lambda _: None, lambda line: log.info("%s", line))
         except OSError as error:
-            log.error("images are not served: %s cannot be started: %s", argv[0], error.strerror)
-            return
-        assert process.stderr is not None
-        try:
-            async for line in process.stderr:
-                log.info("%s", printable(line.decode(errors="replace").strip(), 500))
-            log.warning("%s has ended with %s, and is started again", PROGRAM, await process.wait())
-        finally:
-            with suppress(ProcessLookupError):
-                process.terminate()
-            await process.wait()
+            log.error("images are not served: %s cannot be started: %s", PROGRAM, error.strerror)
+        else:
+            log.warning("%s has ended with %s, and is started again", PROGRAM, code)

@@ -69,7 +69,9 @@ def test_no_other_module_starts_programs_for_an_answer() -> None:
     }
     lasting = "agents/hypervisors/detached.py"  # QEMU and weft-transfer, whose output goes to files
     probe = "agents/ipsec/daemon.py"  # one fixed question at the start, about this machine alone
-    assert there == {"agents/command.py", lasting, probe}
+    beside = "agents/child.py"  # what ends with the agent, and whose lines are read one by one
+    own = "controller/cli/images.py"  # a command of the person who runs it
+    assert there == {"agents/command.py", lasting, probe, beside, own}
 
 
 def test_a_loop_that_closes_right_after_a_cancel_leaves_nothing(tmp_path: Path) -> None:
