@@ -20,7 +20,7 @@ from lab.topology import Cloudlet, Topology
 
 FRR = Path("/usr/lib/frr")
 CHARON = Path("/usr/lib/ipsec/charon")
-BGP_PORT, CONTROL_PORT, REST_PORT, AGENT_PORT = 179, 9179, 8080, 8443
+BGP_PORT, CONTROL_PORT, REST_PORT, AGENT_PORT, REGISTRY_PORT = 179, 9179, 8080, 8443, 5000
 
 
 def relay(arguments: list[str]) -> dict[str, Record]:
@@ -118,6 +118,25 @@ def charon(cloudlet: Cloudlet) -> dict[str, Record]:
     return {f"{cloudlet.name}-charon": _record(cloudlet.name, "charon.out", argv, environment)}
 
 
+def store(cloudlet: Cloudlet) -> Path:
+    """Return the directory of images that the cloudlet's agent fills."""
+    return LAB / cloudlet.name / "images"
+
+
+def registry(node: str, address: str) -> dict[str, Record]:
+    """Return a registry of images at an address of a node, without TLS."""
+    directory = _directory(node)
+    config = {
+        "version": "0.1",
+        "log": {"level": "warn"},
+        "storage": {"filesystem": {"rootdirectory": str(directory / "registry")}},
+        "http": {"addr": f"{address}:{REGISTRY_PORT}", "secret": secrets.token_hex(16)},
+    }
+    path = directory / "registry.json"  # JSON is YAML
+    path.write_text(json.dumps(config))
+    return {"registry": _record(node, "registry", ["docker-registry", "serve", str(path)])}
+
+
 def gobgp_socket(cloudlet: Cloudlet) -> Path:
     """Return the socket on which the cloudlet's gobgpd listens for its agent."""
     return _directory(cloudlet.name) / "gobgpd.sock"
@@ -144,6 +163,10 @@ def agent(cloudlet: Cloudlet, topology: Topology, plan: Plan) -> dict[str, Recor
         text += ["[frr]", f'vty_dir = "{run}"', f'conf = "{run / "frr.conf"}"']
     if topology.ipsec:
         text += ["[ipsec]", f'vici = "{vici(cloudlet)}"']
+    if topology.stores:
+        images = store(cloudlet)
+        images.mkdir(exist_ok=True)
+        text += ["[images]", f'directory = "{images}"', "[hypervisors.container]", f'images = "{images}"']
     drivers = {machine.driver for _, machine in topology.machines}
     if "container" in drivers:
         images = GUESTS / containers.FOLDER

@@ -101,6 +101,7 @@ class Topology:
     policy: Path | None
     ipsec: bool = False
     thin: bool = False  # memory and disks move by weft-transfer
+    stores: bool = False  # each cloudlet has a store of images of its own, empty at first
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -136,6 +137,7 @@ def load(path: Path) -> Topology:
         policy=path.parent / str(data["policy"]) if "policy" in data else None,
         ipsec=bool(data.get("region", {}).get("ipsec", False)),
         thin=bool(data.get("region", {}).get("thin", False)),
+        stores=bool(data.get("region", {}).get("stores", False)),
     )
     _check_names(document, topology)
     _check_links(document, topology)

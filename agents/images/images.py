@@ -147,6 +147,10 @@ class Images:
         argv = command(self._store, image, found.sources, left, replace=replace)
         if "--from" not in argv and "--registry" not in argv:
             return Outcome(False, "no cloudlet serves it, and the policy names no registry")
+        try:
+            self._store.directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        except OSError as error:
+            return Outcome(False, f"{self._store.directory} cannot be made: {error.strerror}")
         self._tries.hear(image)
         self._reporter.wake()
 
