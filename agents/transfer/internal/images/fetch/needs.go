@@ -23,7 +23,7 @@ func (n *needs) add(blob ocispec.Descriptor, begun int64) {
 // check returns an error if that is more than allowed, or than the folder's file system has room for.
 func (n *needs) check(folder string, most int64) error {
 	if most >= 0 && n.bytes > most {
-		return images.Refuse("%d bytes have to come, and --most allows %d", n.bytes, most)
+		return images.Refuse("%d bytes have to come, and %d are allowed (--most)", n.bytes, most)
 	}
 	var system unix.Statfs_t
 	if err := unix.Statfs(folder, &system); err != nil {

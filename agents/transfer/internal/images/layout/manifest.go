@@ -23,6 +23,14 @@ const MostManifest = 4 << 20
 // Files are the names that the files of a virtual machine's image can have, in their order in the manifest.
 var Files = []string{"kernel", "initramfs", "cmdline", "disk.qcow2"}
 
+// Memory begins the name of a base memory, which goes on with its digest in hex (`weft-agent base-memory` makes it).
+const Memory = "memory."
+
+// IsFile reports whether a virtual machine's image can have a file of that name and content.
+func IsFile(name string, of digest.Digest) bool {
+	return slices.Contains(Files, name) || name == Memory+of.Encoded()
+}
+
 // The media types of Docker's registry API, version 2 schema 2.
 const (
 	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
@@ -125,7 +133,7 @@ func (m *Manifest) name(layers []ocispec.Descriptor) error {
 	m.Files = map[string]digest.Digest{}
 	for _, layer := range layers {
 		title := layer.Annotations[ocispec.AnnotationTitle]
-		if !slices.Contains(Files, title) {
+		if !IsFile(title, layer.Digest) {
 			return images.Refuse("the manifest names a file %q, which an image of a virtual machine cannot have", title)
 		}
 		if _, twice := m.Files[title]; twice {

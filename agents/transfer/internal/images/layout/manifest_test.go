@@ -22,13 +22,14 @@ func refused(t *testing.T, data []byte, text string) {
 	}
 }
 
-func TestFilesOfAVMHaveTheirFourNames(t *testing.T) {
+func TestFilesOfAVMHaveTheirNames(t *testing.T) {
 	file := func(title string) imagetest.File { return imagetest.File{Title: title, Content: []byte(title)} }
-	m, err := layout.Parse(imagetest.VM(file("kernel"), file("initramfs"), file("cmdline"), file("disk.qcow2")).Manifest)
-	if err != nil || len(m.Files) != 4 || m.Files["kernel"] != digest.FromString("kernel") || m.Descriptor.ArtifactType != layout.VM {
+	memory := imagetest.File{Title: layout.Memory + digest.FromString("pages").Encoded(), Content: []byte("pages")}
+	m, err := layout.Parse(imagetest.VM(file("kernel"), file("initramfs"), file("cmdline"), file("disk.qcow2"), memory).Manifest)
+	if err != nil || len(m.Files) != 5 || m.Files[memory.Title] != digest.FromString("pages") || m.Files["kernel"] != digest.FromString("kernel") || m.Descriptor.ArtifactType != layout.VM {
 		t.Errorf("%+v, %v", m, err)
 	}
-	for _, title := range []string{"../kernel", "/etc/passwd", "blobs", "index.json", "", ".", "disk.qcow2/x", "Kernel"} {
+	for _, title := range []string{"memory.", "memory." + digest.FromString("another").Encoded(), "../kernel", "/etc/passwd", "blobs", "index.json", "", ".", "disk.qcow2/x", "Kernel"} {
 		refused(t, imagetest.VM(file("kernel"), file(title)).Manifest, "cannot have")
 	}
 	refused(t, imagetest.VM(file("kernel"), imagetest.File{Title: "kernel", Content: []byte("another")}).Manifest, "the file kernel twice")

@@ -3,14 +3,17 @@ package pack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -28,8 +31,8 @@ func Pack(ctx context.Context, folder string, files []string) (made digest.Diges
 	named := map[string]string{}
 	for _, file := range files {
 		name := filepath.Base(file)
-		if !slices.Contains(layout.Files, name) {
-			return "", fmt.Errorf("%s: an image of a virtual machine has the files %q", file, layout.Files)
+		if !slices.Contains(layout.Files, name) && !strings.HasPrefix(name, layout.Memory) {
+			return "", fmt.Errorf("%s: an image of a virtual machine has the files %q, and a base memory", file, layout.Files)
 		}
 		if _, twice := named[name]; twice {
 			return "", fmt.Errorf("%s: there is another %s", file, name)
@@ -50,15 +53,16 @@ func Pack(ctx context.Context, folder string, files []string) (made digest.Diges
 		}
 	}()
 	var layers []ocispec.Descriptor
-	for _, name := range layout.Files {
-		if file, given := named[name]; given {
-			layer, err := take(ctx, folder, file)
-			if err != nil {
-				return "", err
-			}
-			layer.Annotations = map[string]string{ocispec.AnnotationTitle: name}
-			layers = append(layers, layer)
+	for _, name := range inOrder(named) {
+		layer, err := take(ctx, folder, named[name])
+		if err != nil {
+			return "", err
 		}
+		if !layout.IsFile(name, layer.Digest) {
+			return "", fmt.Errorf("%s: a base memory is called %s and its digest, here %s", named[name], layout.Memory, layer.Digest.Encoded())
+		}
+		layer.Annotations = map[string]string{ocispec.AnnotationTitle: name}
+		layers = append(layers, layer)
 	}
 	data, err := oras.Artefact(ctx, layout.VM, layers)
 	if err != nil {
@@ -74,6 +78,19 @@ func Pack(ctx context.Context, folder string, files []string) (made digest.Diges
 		return "", err
 	}
 	return m.Descriptor.Digest, layout.Finish(folder, m)
+}
+
+// inOrder returns the names as a manifest has them: layout.Files, then base memories.
+func inOrder(named map[string]string) []string {
+	place := func(name string) int {
+		if n := slices.Index(layout.Files, name); n >= 0 {
+			return n
+		}
+		return len(layout.Files)
+	}
+	return slices.SortedFunc(maps.Keys(named), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+	})
 }
 
 func take(ctx context.Context, folder, path string) (ocispec.Descriptor, error) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opencontainers/go-digest"
+
 	"weft/agents/transfer/internal/images/imagetest"
 	"weft/agents/transfer/internal/images/layout"
 )
@@ -55,6 +57,27 @@ func TestTheSameFilesHaveTheSameDigest(t *testing.T) {
 	third, err := Pack(t.Context(), t.TempDir(), paths[:2])
 	if err != nil || third == first {
 		t.Errorf("fewer files: %s, %v", third, err)
+	}
+}
+
+func TestABaseMemoryHasTheNameOfItsDigest(t *testing.T) {
+	content := imagetest.Bytes(7, 100)
+	right, wrong := layout.Memory+digest.FromBytes(content).Encoded(), layout.Memory+digest.FromString("another").Encoded()
+	paths := files(t, "kernel", right, wrong)
+	for _, path := range paths[1:] {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := t.TempDir()
+	if _, err := Pack(t.Context(), one, paths[:2]); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := os.ReadFile(filepath.Join(one, right)); err != nil || string(found) != string(content) {
+		t.Errorf("%d bytes, %v", len(found), err)
+	}
+	if made, err := Pack(t.Context(), t.TempDir(), paths[2:]); err == nil || !strings.Contains(err.Error(), "and its digest, here") {
+		t.Errorf("%s, %v", made, err)
 	}
 }
 
