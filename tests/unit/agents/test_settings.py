@@ -41,6 +41,14 @@ def test_hypervisors(tmp_path: Path) -> None:
     )
 
 
+def test_images(tmp_path: Path) -> None:
+    plain = load(written(tmp_path, GOOD)).images
+    assert (plain.directory, plain.most_bytes, plain.port) == (Path("/var/lib/weft/images"), None, 7790)
+    text = '[images]\ndirectory = "/i"\nmost_bytes = 1000\nport = 0\ncredentials = "/c"\n'
+    found = load(written(tmp_path, GOOD + text)).images
+    assert (found.directory, found.most_bytes, found.port, found.credentials) == (Path("/i"), 1000, 0, Path("/c"))
+
+
 def test_tunnels_are_in_the_clear_unless_told_otherwise(tmp_path: Path) -> None:
     assert load(written(tmp_path, GOOD)).ipsec is None
     found = load(written(tmp_path, GOOD + "[ipsec]\n")).ipsec
@@ -57,6 +65,7 @@ def test_tunnels_are_in_the_clear_unless_told_otherwise(tmp_path: Path) -> None:
         (GOOD.replace("http:", "gopher:"), "agent.toml: controller.0:"),
         (GOOD.replace("token_file", "token"), "agent.toml: token_file: Field required"),
         (GOOD + "[ipsec]\npath_mtu = 1300\n", "agent.toml: ipsec.path_mtu:"),
+        (GOOD + "[images]\nmost_bytes = -1\n", "agent.toml: images.most_bytes:"),
         (GOOD + "colour = 1\n", "agent.toml: colour:"),
         (GOOD + '[gobgp]\napi = "nowhere"\n', "agent.toml: gobgp.api:"),
         (GOOD + '[gobgp]\napi = "unix://run/api.sock"\n', "agent.toml: gobgp.api:"),

@@ -22,6 +22,7 @@ OWN = {
     "agents/hypervisors/qemu/digests.py": "its own file",
     "agents/hypervisors/container/container.py": "a configuration that umoci made of an operator's image",
     "agents/hypervisors/container/rounds.py": "an answer of weft-transfer, of 4,096 bytes",
+    "agents/images/fetched.py": "its own file",
     "agents/hypervisors/paths.py": "the host's `ss` and `ip`: numbers and addresses of its kernel",
     "agents/hypervisors/record.py": "its own file",
     "agents/hypervisors/simulated/faults.py": "the tests' file",

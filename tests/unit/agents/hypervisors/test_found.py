@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.found import GROUP, Drivers
-from agents.hypervisors.hypervisor import HypervisorError, Refused, Site
+from agents.hypervisors.hypervisor import Attachment, HypervisorError, Refused, Site
 from agents.hypervisors.simulated import SimulatedHypervisor
 from agents.settings import HypervisorSettings
+from controller.wire.machines import Disk, Machine
 
+MACHINE = Machine(
+    name="web", driver="simulated", image="debian", memory=1 << 28, macs=("02:00:00:00:00:0a", "02:00:00:00:00:0b")
+)
 HERE = "tests.unit.agents.hypervisors.test_found"
 
 
@@ -97,3 +101,14 @@ async def test_paths_that_no_tunnel_covers_are_not_used_where_there_are_tunnels(
     caplog.clear()
     await drivers(tmp_path, encrypted, told=alone).driver("told", "192.0.2.1")
     assert "not used" not in caplog.text
+
+
+async def test_no_image_counts_as_unused_before_every_driver_has_said_so(tmp_path: Path) -> None:
+    found = drivers(tmp_path, simulated=HypervisorSettings())
+    assert found.images() is None, "not loaded yet"
+    await found.driver("simulated", "192.0.2.1")
+    assert found.images() == frozenset()
+    hypervisor = found.loaded["simulated"].hypervisor
+    disk = Disk(base="debian-disk", bytes=1 << 30)
+    await hypervisor.start(MACHINE.model_copy(update={"disk": disk}), Attachment("b", 1500), "a")
+    assert found.images() == {"debian", "debian-disk"}

@@ -1,5 +1,5 @@
 """The loop: wanted images come one after the other, failures are tried again, and what is not wanted goes. The program
-that fetches is a script here; tests/integration/test_images.py has the real one."""
+that fetches is a script here; tests/integration/test_region_images.py has the real one."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What is fetched, what is removed, and what an operator has to decide."""
+"""The decision on each image: it is fetched, it is removed, or an operator has to decide."""
 
 import pytest
 

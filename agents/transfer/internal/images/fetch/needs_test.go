@@ -18,7 +18,7 @@ func TestBytesThatHaveToComeAreBounded(t *testing.T) {
 	o := g.options(image, g.from("registry", registry))
 	needed := int64(size + len(image.Blobs[configOf(image)]))
 	o.Most = needed - 1
-	if err := g.fails(strconv.FormatInt(needed, 10)+" bytes have to come, and --most allows "+strconv.FormatInt(o.Most, 10), o); !images.IsRefused(err) {
+	if err := g.fails(strconv.FormatInt(needed, 10)+" bytes have to come, and "+strconv.FormatInt(o.Most, 10)+" are allowed", o); !images.IsRefused(err) {
 		t.Error(err)
 	}
 	equal(t, len(registry.Asked(image.Layers[0]))+len(registry.Asked(configOf(image))), 0)
