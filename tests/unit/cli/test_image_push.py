@@ -1,5 +1,5 @@
-"""`weft image push`: a layout goes as it is, files of VMs are packed first, and each failure has its reason. The program
-is a script here; tests/integration/test_region_images.py has the real one."""
+"""`weft image push`: a layout goes as it is, files of VMs are packed first, and each failure has its reason. The
+program is a script here; tests/integration/test_region_images.py has the real one."""
 
 from pathlib import Path
 

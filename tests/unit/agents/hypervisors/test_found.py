@@ -111,4 +111,4 @@ async def test_no_image_counts_as_unused_before_every_driver_has_said_so(tmp_pat
     hypervisor = found.loaded["simulated"].hypervisor
     disk = Disk(base="debian-disk", bytes=1 << 30)
     await hypervisor.start(MACHINE.model_copy(update={"disk": disk}), Attachment("b", 1500), "a")
-    assert found.images() == {"debian", "debian-disk"}
+    assert found.images() == frozenset({"debian", "debian-disk"})
