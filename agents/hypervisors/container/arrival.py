@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
-from agents.hypervisors.container import bundle, vnics
+from agents.hypervisors.container import bundle, silence, vnics
 from agents.hypervisors.container.container import Container
 from agents.hypervisors.container.image import Images
 from agents.hypervisors.container.platform import image_file
@@ -23,11 +23,6 @@ from controller.wire.platforms import Platform
 
 COMPLETE = "complete"
 """The file that weft-transfer makes when all of the container's state is here."""
-
-_QUIET = """table inet weft_quiet {
-  chain input { type filter hook input priority -300; policy accept; iif != "lo" meta l4proto tcp drop; }
-}
-"""
 
 
 class Arrival:
@@ -173,7 +168,7 @@ async def _restore(container: Container, kept: Record) -> None:
     """Let the container run with its state. Its network is there before, as its sockets have its addresses; what comes
     for them meanwhile is dropped, or the kernel would reset their connections."""
     await container.guest.arrive()
-    await container.sandbox.run("nft", "-f", "-", stdin=_QUIET)
+    await silence.deafen(container.sandbox)
     try:
         await vnics.connect(container.folder, kept)
         await container.runtime.restore()
@@ -183,7 +178,7 @@ async def _restore(container: Container, kept: Record) -> None:
             await container.runtime.delete()
             raise
     finally:
-        await container.sandbox.run("nft", "delete", "table", "inet", "weft_quiet")
+        await silence.end(container.sandbox)
 
 
 async def leave(container: Container) -> None:

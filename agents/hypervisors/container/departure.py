@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic
 
-from agents.hypervisors.container import vnics
+from agents.hypervisors.container import silence, vnics
 from agents.hypervisors.container.container import Container
 from agents.hypervisors.container.rounds import TREES, Rounds
 from agents.hypervisors.container.session import session
@@ -77,6 +77,7 @@ async def switchover(container: Container) -> Figures:
     try:
         if status == "running":
             await container.runtime.pause()
+        await silence.mute(container.sandbox)
         await vnics.detach(container.folder)
         await rounds.dump()
         async with asyncio.timeout(_PATIENCE):
@@ -108,6 +109,7 @@ async def back(container: Container) -> None:
 
 
 async def _run_on(container: Container) -> None:
+    await silence.end(container.sandbox)
     await vnics.connect(container.folder, container.known())
     if await container.runtime.status() == "paused":
         await container.runtime.resume()

@@ -57,10 +57,16 @@ class Sandbox:
         by its command line, which does not name our file."""
         try:
             pid = int(self._file.read_text())
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         except (OSError, ValueError):
             return None
-        return pid if str(self._file).encode() in words else None
+        return pid if self._ours(pid) else None
+
+    def _ours(self, pid: int) -> bool:
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            return False
+        return str(self._file).encode() in words
 
     async def open(self) -> None:
         """Start the process, unless it runs. Raises HypervisorError."""
@@ -102,17 +108,31 @@ class Sandbox:
     async def close(self) -> None:
         """End the process, and all others of the sandbox. Raises HypervisorError."""
         deadline = asyncio.get_running_loop().time() + _END
-        while (pid := self.pid()) is not None:
-            with suppress(ProcessLookupError):
-                handle = os.pidfd_open(pid)
-                try:
-                    if self.pid() == pid:
-                        signal.pidfd_send_signal(handle, signal.SIGKILL)
-                finally:
-                    os.close(handle)
+        first = self.pid()
+        parent = _parent(first) if first is not None else 0  # it has made the namespaces, and ends last
+        while (pid := self.pid()) is not None or self._ours(parent):
+            if pid is not None:
+                self._kill(pid)
             if asyncio.get_running_loop().time() > deadline:
-                raise HypervisorError(f"{self._folder.name}: its sandbox (pid {pid}) cannot be ended")
+                raise HypervisorError(f"{self._folder.name}: its sandbox (pid {pid or parent}) cannot be ended")
             await asyncio.sleep(_POLL)
+
+    def _kill(self, pid: int) -> None:
+        with suppress(ProcessLookupError):
+            handle = os.pidfd_open(pid)
+            try:
+                if self.pid() == pid:
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+            finally:
+                os.close(handle)
+
+
+def _parent(pid: int) -> int:
+    """Return the parent of a process; 0 if it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0
 
 
 async def finished(argv: Sequence[str], program: str, name: str, stdin: str = "", seconds: float = 30.0) -> str:
