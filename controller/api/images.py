@@ -75,7 +75,10 @@ async def places(
     async with region.database.read() as session:
         rows = await platforms.having(session, name, after, limit + 1)
         if not any(after) and not any(images.has(platform, name) for _, _, platform, _ in rows):
-            raise missing("image", name, [image.name for image in images.inventory(await platforms.kinds(session))])
+            stored = await stored_images.counts(session)
+            if name not in stored:
+                known = images.inventory(await platforms.kinds(session), stored)
+                raise missing("image", name, [image.name for image in known])
     found = pages.page(rows, limit, lambda row: f"{row[0]} {row[1]}", lambda row: row)
     places = [
         ImagePlace(cloudlet=cloudlet, driver=driver, files=images.files(platform, name), at=at)

@@ -93,6 +93,7 @@ async def test_users_see_where_an_image_is_and_why_it_is_not(controller: Control
     await done(controller, "apply", POLICY)
     assert (await controller.get("/images/camera/stores"))["items"] == []
     await agents["c1"].stores(report("c1", camera()))
+    assert (await controller.get("/images/camera/places"))["items"] == [], "no driver has looked at it yet"
     await agents["c2"].stores(report("c2", camera("coming", done=5, total=10, detail="from c1")))
     found = (await controller.get("/images/camera/stores"))["items"]
     assert [(one["cloudlet"], one["condition"], one["done"], one["total"]) for one in found] == [
