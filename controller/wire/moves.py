@@ -31,6 +31,7 @@ from pydantic import Field, model_validator
 
 from controller.wire.fields import Count, Name, Real
 from controller.wire.host_loads import HostLoad
+from controller.wire.initiations import Initiation
 from controller.wire.machines import Machine, MachineState, Nic
 from controller.wire.model import Message
 from controller.wire.platforms import Platform
@@ -38,12 +39,24 @@ from controller.wire.platforms import Platform
 Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 Act = Literal[
-    "start", "stop", "prepare", "disk", "memory", "switchover", "activate", "join", "leave", "discard", "abort"
+    "start",
+    "stop",
+    "initiate",
+    "prepare",
+    "disk",
+    "memory",
+    "switchover",
+    "activate",
+    "join",
+    "leave",
+    "discard",
+    "abort",
 ]
 """The result that an order asks of one of the two cloudlets (source or destination in brackets):
 
 start       (destination) the machine runs, newly booted; no move
 stop        (destination) the machine is shut down, and only its disk is left; no move
+initiate    (destination) the machine runs, newly booted beside the source's, and its service answers (wire/initiations)
 prepare     (destination) the machine waits for its state; the answer has its address, as `target`
 disk        (source)      the disk is the same at the target, and stays so while the VM runs
 memory      (source)      the memory is the same, except for as much as the last pause can transfer; the VM runs on
@@ -110,7 +123,7 @@ class Addresses(Message):
 class Order(Message):
     """An order to one cloudlet. `number` grows with every order of a move, and the order's progress repeats it.
     `endpoint` is the LAN at this cloudlet, `peer` and `peer_vtep` the other cloudlet. `serving` is the vNIC that has
-    the old address."""
+    the old address. `initiation`: the VM starts anew at the destination (`MoveReport.initiates`)."""
 
     move: Name
     number: Number
@@ -124,6 +137,7 @@ class Order(Message):
     addresses: Addresses | None = None
     tuning: Tuning = Tuning()
     fence_seconds: Real = 10.0
+    initiation: Annotated[Initiation | None, Field(exclude_if=lambda initiation: initiation is None)] = None
 
 
 class Orders(Message):
@@ -192,7 +206,8 @@ class MoveReport(Message):
     that have not listed their machines since the agent started; the state of those machines is unknown. `platforms` has
     the platform of each driver here; None: as last reported. An agent that has reported them understands
     `Target.platform`; the controller sends it to no other. `load` is the host's; an agent of an older release does not
-    report it."""
+    report it. `initiates` has the drivers that are set up here, from an agent that understands `initiate`; None: as
+    last reported, or, with `platforms`, from an agent that does not."""
 
     cloudlet: Name
     progress: list[Progress] = Field(max_length=200, default_factory=list)
@@ -200,3 +215,4 @@ class MoveReport(Message):
     unlisted: list[Name] = Field(max_length=100, default_factory=list)
     platforms: Annotated[dict[Name, Platform], Field(max_length=100)] | None = None
     load: Annotated[HostLoad | None, Field(exclude_if=lambda load: load is None)] = None
+    initiates: Annotated[list[Name] | None, Field(max_length=100, exclude_if=lambda drivers: drivers is None)] = None

@@ -98,6 +98,8 @@ def _paid(turn: Turn, task: Task, event: Said) -> None:
         turn.drop(task.side)
         if task.step is Step.ACTIVATE:
             turn.ask("source", Step.DISCARD)
+        elif task.step is Step.DISCARD and turn.saga.plan.initiation is not None:
+            turn.but(swapped=True)
     elif task.step is Step.ACTIVATE:
         _given_back(turn, task, event)
         return
@@ -188,7 +190,7 @@ def _gone(turn: Turn, side: Side) -> None:
         if side not in saga.cleared:
             without(turn, side)
     elif saga.placed and side == "source":
-        if saga.step is Step.DISCARD:
+        if saga.step in (Step.LEAVE, Step.DISCARD) and saga.plan.side(saga.step) == "source":
             wind_up(turn)
     elif saga.placed:
         if saga.step in (Step.JOIN, Step.LEAVE):

@@ -2,7 +2,7 @@
 
 from controller.core.saga.events import Did, Said
 from controller.core.saga.state import Phase, Saga, Task
-from controller.core.saga.steps import FORWARD, TRIES, Step
+from controller.core.saga.steps import TRIES, Step
 from controller.core.saga.turn import Turn
 from controller.core.saga.undo import once_more, own, undo
 
@@ -31,9 +31,9 @@ def _take(turn: Turn, step: Step, event: Said) -> None:
         turn.but(target=event.target)
     elif step is Step.SWITCHOVER:
         turn.but(committed="told")
-    elif step is Step.ACTIVATE:
+    elif step in (Step.ACTIVATE, Step.INITIATE):
         turn.but(placed=True)
-    elif step is Step.LEAVE:
+    elif step is Step.LEAVE or (step is Step.DISCARD and turn.saga.plan.initiation is not None):
         turn.but(swapped=True)
 
 
@@ -50,7 +50,8 @@ def go_on(turn: Turn, after: Step) -> None:
     if turn.saga.plan.ahead and after is Step.MEMORY:
         _copied(turn)
         return
-    for step in FORWARD[FORWARD.index(after) + 1 :]:
+    steps = turn.saga.plan.steps
+    for step in steps[steps.index(after) + 1 :]:
         if step is Step.NORMAL:
             wind_up(turn)
             return
@@ -79,7 +80,7 @@ def _skipped(saga: Saga, step: Step) -> bool:
         case Step.RESERVE:
             return saga.plan.keep or saga.plan.ahead
         case Step.JOIN | Step.LEAVE:
-            return saga.new is None or bool(saga.reason)
+            return saga.plan.initiation is None and (saga.new is None or bool(saga.reason))
         case _:
             return False
 
@@ -88,7 +89,7 @@ def wind_up(turn: Turn) -> None:
     """End a move whose VM is in its final place. Release the reservation of an address that the VM did not get; let the
     source leave the pool that it had joined for the VM's sake, unless the VM may yet come back."""
     saga = turn.saga
-    if saga.pair is not None and not saga.swapped:
+    if saga.pair is not None and not saga.changed:
         own(turn, Step.RELEASE)
     elif saga.plan.borrowed is not None and not saga.returned and saga.task("destination") is None:
         own(turn, Step.DISCONNECT)
@@ -112,6 +113,9 @@ def failed(turn: Turn, task: Task, detail: str, *, final: bool) -> None:
     turn.note(task.step, "refused" if final else "failed", detail)
     why = f"{task.step} failed: {detail}" if detail else f"{task.step} failed"
     match task.step:
+        case Step.CONNECT if turn.saga.plan.initiation is not None:
+            turn.drop("controller")  # a VM that brings no connections along needs no common pool
+            go_on(turn, Step.CONNECT)
         case Step.AUTHORISE | Step.CONNECT | Step.RESERVE | Step.ACTIVATE:
             if final or not turn.again(task):
                 undo(turn, why)
@@ -127,7 +131,12 @@ def failed(turn: Turn, task: Task, detail: str, *, final: bool) -> None:
 
 
 def stay_known(turn: Turn, step: Step, detail: str) -> None:
-    """Let the VM run at the destination under its old address."""
+    """Let the VM run at the destination under its old address. In an initiation, that goes with the old machine."""
+    if turn.saga.plan.initiation is not None:
+        turn.drop("source")
+        turn.but(tries=0, again_at=None)
+        go_on(turn, step)
+        return
     what = "device did not join" if step is Step.JOIN else "the old address could not be taken away"
     turn.drop("destination")
     turn.because(f"{what}; old address kept" + (f" ({detail})" if detail else ""))

@@ -5,6 +5,7 @@ from controller.core.saga.steps import Side, Step
 from controller.wire.moves import Act, Addresses, Order
 
 ACTS: dict[Step, Act] = {
+    Step.INITIATE: "initiate",
     Step.PREPARE: "prepare",
     Step.DISK: "disk",
     Step.MEMORY: "memory",
@@ -24,7 +25,7 @@ def order(saga: Saga, side: Side) -> Order | None:
         return None
     own, peer = (plan.source, plan.destination) if side == "source" else (plan.destination, plan.source)
     # A source that discards the machine gives up its old address, unless the VM has kept that.
-    new = saga.new if saga.swapped or task.step is not Step.DISCARD else None
+    new = saga.new if saga.changed or task.step is not Step.DISCARD else None
     return Order(
         move=plan.move,
         number=task.number,
@@ -40,6 +41,7 @@ def order(saga: Saga, side: Side) -> Order | None:
         ),
         tuning=plan.tuning,
         fence_seconds=plan.fence_seconds,
+        initiation=plan.initiation,
     )
 
 

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from controller.core.saga.steps import Side, Step
+from controller.core.saga.steps import ANEW, FORWARD, RULES, Side, Step
+from controller.wire.initiations import Initiation
 from controller.wire.machines import Machine, Nic
 from controller.wire.moves import Figures, Target, Tuning
 
@@ -41,7 +42,8 @@ class Plan:
     """The machine to move, and both ends. `serving` is the vNIC that has the address `old`; a move that is to `keep` it
     needs no other. `linger`: the longest time in seconds that the old address stays after the device has joined the new
     one, while it is in use. `borrowed` is a pool that the source joined only for the move that brought the VM there.
-    `ahead`: the move only copies, ahead of another one; both ends keep the copies, and the VM stays."""
+    `ahead`: the move only copies, ahead of another one; both ends keep the copies, and the VM stays. `initiation`: no
+    state moves; the VM starts anew at the destination, and the source's machine is retired."""
 
     move: str
     machine: Machine
@@ -54,8 +56,18 @@ class Plan:
     linger: float = 0.0
     borrowed: str | None = None
     ahead: bool = False
+    initiation: Initiation | None = None
     tuning: Tuning = field(default_factory=Tuning)
     fence_seconds: float = 10.0
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps forward, in their order."""
+        return FORWARD if self.initiation is None else ANEW
+
+    def side(self, step: Step) -> Side:
+        """Return the side that does a step forward."""
+        return "source" if step is Step.LEAVE and self.initiation is not None else RULES[step].side
 
 
 @dataclass(frozen=True)
@@ -80,8 +92,9 @@ class Saga:
     The cloudlet that may run the VM is the source until `committed` is set, which is before the first `activate`; then
     the destination. `committed` says why the source will not run it: it reported so (`told`), or it was `silent` for so
     long that it has stopped the VM by itself. `begun`: the destination has begun to run it, and from then on only its
-    own report proves that it does not. `placed`: the destination was ordered to run it, and did. `swapped`: the old
-    address is gone; `hurried`: its lingering was cut short. `copied`: the move was to copy only, and has.
+    own report proves that it does not. `placed`: the destination was ordered to run it, and did; in an initiation, its
+    service answers there. `swapped`: the old address is gone; `hurried`: its lingering was cut short. `copied`: the
+    move was to copy only, and has.
 
     `pool` is one that the destination joined for the move, at the generation `joined`; `pair` was reserved for it. That
     and the old pair are kept until `held`. `returned`: the source has left the pool that the plan has `borrowed`."""
@@ -127,9 +140,14 @@ class Saga:
         return self.phase is Phase.MOVING and self.step is Step.LEAVE
 
     @property
+    def changed(self) -> bool:
+        """Whether the VM has its new address for good."""
+        return self.swapped or (self.placed and self.plan.initiation is not None)
+
+    @property
     def address(self) -> str:
         """The VM's address: the new one as soon as it was joined, unless the old one could not go."""
-        return self.new if (self.swapped or self.leaving) and self.new else self.plan.old
+        return self.new if (self.changed or self.leaving) and self.new else self.plan.old
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -10,11 +10,13 @@ Side = Literal["controller", "source", "destination"]
 
 
 class Step(StrEnum):
-    """`ABORT`, `DISCONNECT` and `RELEASE` undo, or clear up at the end; `NORMAL`: nothing is left to be done."""
+    """`ABORT`, `DISCONNECT` and `RELEASE` undo, or clear up at the end; `NORMAL`: nothing is left to be done. Only an
+    initiation has `INITIATE`."""
 
     AUTHORISE = "authorise"
     CONNECT = "connect"
     RESERVE = "reserve"
+    INITIATE = "initiate"
     PREPARE = "prepare"
     DISK = "disk"
     MEMORY = "memory"
@@ -43,6 +45,7 @@ RULES: dict[Step, Rule] = {
     Step.AUTHORISE: Rule("controller", 300, 300),
     Step.CONNECT: Rule("controller", 300, 300),
     Step.RESERVE: Rule("controller", 300, 300),
+    Step.INITIATE: Rule("destination", 60, 600),
     Step.PREPARE: Rule("destination", 60, 180),
     Step.DISK: Rule("source", 60, 4 * 3600),
     Step.MEMORY: Rule("source", 60, 2 * 3600),
@@ -55,9 +58,13 @@ RULES: dict[Step, Rule] = {
     Step.DISCONNECT: Rule("controller", inf, inf),
     Step.RELEASE: Rule("controller", inf, inf),
 }
-"""`ABORT` is ordered from either cloudlet. `LEAVE` takes its linger time in addition."""
+"""`ABORT` is ordered from either cloudlet. `LEAVE` takes its linger time in addition; in an initiation it is the
+source's."""
 
-FORWARD = tuple(Step)[: tuple(Step).index(Step.NORMAL) + 1]
+FORWARD = tuple(step for step in tuple(Step)[: tuple(Step).index(Step.NORMAL) + 1] if step is not Step.INITIATE)
+
+ANEW = (Step.AUTHORISE, Step.CONNECT, Step.RESERVE, Step.INITIATE, Step.LEAVE, Step.DISCARD, Step.NORMAL)
+"""The steps forward of an initiation."""
 
 TRIES = 3
 """The number of tries of a step, the first one included."""

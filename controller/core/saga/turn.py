@@ -5,7 +5,7 @@ from typing import Any
 
 from controller.core.saga.events import Note
 from controller.core.saga.state import Phase, Saga, Task
-from controller.core.saga.steps import BACKOFF, RULES, TRIES, Side, Step
+from controller.core.saga.steps import BACKOFF, TRIES, Side, Step
 from controller.wire.moves import Figures
 
 
@@ -40,7 +40,7 @@ class Turn:
         """Begin a step forward."""
         self.but(step=step, since=self.now)
         self.note(step, "running")
-        self.ask(RULES[step].side, step)
+        self.ask(self.saga.plan.side(step), step)
 
     def again(self, task: Task) -> bool:
         """Return whether a failed task is to be tried again, after a delay. The task is withdrawn until then."""

@@ -41,7 +41,7 @@ def unwind(turn: Turn) -> None:
         turn.but(again_at=saga.ready_at)
     elif saga.ready:
         turn.but(phase=Phase.MOVING, ready=False, touched=frozenset(), cleared=frozenset(), target=None)
-        turn.enter(Step.PREPARE)
+        turn.enter(Step.PREPARE if saga.plan.initiation is None else Step.INITIATE)
     elif saga.pool is not None:
         own(turn, Step.DISCONNECT)
     elif saga.pair is not None:

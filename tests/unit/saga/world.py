@@ -26,6 +26,7 @@ from controller.core.saga import (
     order,
 )
 from controller.core.saga.steps import Side
+from controller.wire.initiations import Initiation
 from controller.wire.machines import Disk, Machine
 from controller.wire.moves import Figures, Order, Pages, Target
 
@@ -45,7 +46,13 @@ def machine(*, disk: bool = True) -> Machine:
 
 
 def plan(
-    *, keep: bool = False, disk: bool = True, linger: float = 0.0, borrowed: str | None = None, ahead: bool = False
+    *,
+    keep: bool = False,
+    disk: bool = True,
+    linger: float = 0.0,
+    borrowed: str | None = None,
+    ahead: bool = False,
+    initiation: Initiation | None = None,
 ) -> Plan:
     return Plan(
         move="move-1",
@@ -58,6 +65,7 @@ def plan(
         linger=linger,
         borrowed=borrowed,
         ahead=ahead,
+        initiation=initiation,
         fence_seconds=FENCE,
     )
 
@@ -192,6 +200,14 @@ class World:
         match wanted.act:
             case "abort" | "discard" if outcome in ("failed", "refused"):
                 return failed
+            case "abort" | "discard" if wanted.initiation is not None:
+                assert wanted.act == ("discard" if agent.side == "source" else "abort")
+                agent.vm = "none"
+                return done
+            case "initiate":
+                assert agent.side == "destination" and agent.vm in ("none", "running")
+                agent.vm = "running"  # it may run, and its service not answer
+                return done if outcome == "done" else failed
             case "abort" if agent.side == "source" and agent.vm == "none":
                 return {"state": "refused", "detail": "there is no such machine"}
             case "abort" if agent.side == "source":
