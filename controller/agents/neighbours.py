@@ -16,7 +16,16 @@ from controller.core.intent import Intent
 from controller.core.neighbour_arrivals import Arrival, Arrivals
 from controller.core.neighbour_history import HOUR, LATE, ROUND, start
 from controller.core.neighbour_reports import Intake, Pair
-from controller.db import bandwidths, host_loads, neighbour_history, neighbours, platforms, reporters, stored_images
+from controller.db import (
+    bandwidths,
+    host_loads,
+    initiators,
+    neighbour_history,
+    neighbours,
+    platforms,
+    reporters,
+    stored_images,
+)
 from controller.db.engine import Database
 from controller.runtime.event_log import EventLog
 from controller.runtime.metrics import Metrics
@@ -153,6 +162,7 @@ class Neighbours:
                 await platforms.forget(session, gone)
                 await host_loads.forget(session, gone)
                 await stored_images.forget(session, gone)
+                await initiators.forget(session, gone)
         for name in gone:
             async with self._database.write() as session:
                 await neighbour_history.forget_all(session, name)

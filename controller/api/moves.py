@@ -51,8 +51,20 @@ class NewCopy(Body):
     reason: Text = ""
 
 
+class NewInitiation(Body):
+    """A VM that starts anew at an endpoint. `linger` is the same as of a move."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
+    vm: Name
+    endpoint: Name
+    linger: Annotated[float | None, Field(ge=0, le=86400)] = None
+    reason: Text = ""
+
+
 class Move(BaseModel):
-    """A move. `ahead`: it only copies, ahead of another one; the VM stays. `state`: waiting (for its turn), moving,
+    """A move. `ahead`: it only copies, ahead of another one; the VM stays. `anew`: nothing is copied; the VM starts
+    anew at `endpoint`, and its old machine is removed once nobody uses it. `state`: waiting (for its turn), moving,
     undoing, done, undone. `step` is its present step; after the end it is `normal`, or the cleanup that a cloudlet
     still has to do. `reason` says why the move did not end as intended. `at` is the endpoint where the VM is,
     `address` its present address. `figures` has the values of all copies, by step; `seconds` is the duration of the
@@ -70,6 +82,7 @@ class Move(BaseModel):
     asked_by: str
     keep: bool
     ahead: bool
+    anew: bool
     at: str
     address: str
     new_address: str | None
@@ -117,6 +130,17 @@ async def prepare(body: NewCopy, region: Running) -> Move:
     policy's `migration.keep_seconds`: a move there in that time copies only what has changed. The VM runs on where it
     is. A copy waits for its turn as a move does, and ends when the VM is to move."""
     row = await region.migration.moves.prepare(body.vm, body.endpoint, asked_by="operator", reason=body.reason)
+    return shown_as(row)
+
+
+@router.post("/initiation", status_code=201, responses=errors(409), summary="Start a VM anew elsewhere")
+async def initiate(body: NewInitiation, region: Running) -> Move:
+    """Start a VM anew, from its image, at another cloudlet. Once its service answers there (the VM's `check`), the VM
+    has its new address; its old machine ends with the last connection, or when its time is over, and everything in it
+    is lost. Refused if the VM cannot start there."""
+    row = await region.migration.moves.initiate(
+        body.vm, body.endpoint, linger=body.linger, asked_by="operator", reason=body.reason
+    )
     return shown_as(row)
 
 
@@ -204,6 +228,7 @@ def shown_as(row: MoveRow) -> Move:
         **{name: getattr(row, name) for name in (*same, "created_at", "changed_at", "ended_at")},
         endpoint=saga.plan.destination.endpoint,
         keep=saga.plan.keep,
+        anew=saga.plan.initiation is not None,
         at=saga.here.endpoint,
         address=saga.address,
         new_address=saga.new,

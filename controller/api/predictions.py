@@ -18,6 +18,7 @@ from controller.db import profiles as table
 from controller.db import vms
 from controller.db.decisions import DecisionRow
 from controller.migration.follow_device import consider
+from controller.migration.initiations import measured
 from controller.migration.predictions import as_json
 from controller.wire.names import NAME_PATTERN
 
@@ -83,13 +84,17 @@ class Estimate(BaseModel):
 
 
 class Prediction(BaseModel):
-    """The estimate of a move of `vm` from `source` to `destination`, and the decision if its device were there."""
+    """The estimate of a move of `vm` from `source` to `destination`, and the decision if its device were there.
+    `initiation_seconds` is how long a new VM takes until it serves: the median of past `initiations` of VMs of its
+    image, or the policy's value if there was none."""
 
     vm: str
     source: str
     destination: str
     relation: Annotated[Relation, Field(description="What the destination's cloudlet is to the VM's.")]
     estimate: Estimate
+    initiation_seconds: float
+    initiations: int
     course: Course
     reasons: list[str]
 
@@ -148,12 +153,16 @@ async def prediction(region: Running, vm: OneName, endpoint: OneName) -> Predict
         if row is None or row.endpoint not in region.intent.endpoints:
             raise missing("VM", vm)
         found, given, verdict = await consider(session, region.intent, row, endpoint)
+        took = await measured(session, row)
+        guess = region.intent.policy.migration.initiation_seconds
     return Prediction(
         vm=vm,
         source=row.endpoint,
         destination=endpoint,
         relation=given.neighbour,
         estimate=Estimate.model_validate(as_json(found)),
+        initiation_seconds=guess if took.seconds is None else took.seconds,
+        initiations=took.initiations,
         course=verdict.course,
         reasons=list(verdict.reasons),
     )
@@ -180,12 +189,15 @@ async def decisions(
     vm: PastVmFilter = None,
     move: PastMoveFilter = None,
     course: Course | None = None,
+    waiting: Annotated[bool, Query(description="Only those that wait for an operator.")] = False,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
 ) -> Page[Decision]:
-    """Return decisions, the latest first."""
+    """Return decisions, the latest first. A decision that a new VM is better waits for an operator while the VM is
+    still away from its device, and nothing has come of it."""
     async with region.database.read() as session:
-        rows = await decision_table.page(session, pages.after_number(cursor), limit + 1, vm, move, course)
+        only = await decision_table.waiting(session) if waiting else None
+        rows = await decision_table.page(session, pages.after_number(cursor), limit + 1, vm, move, course, only)
     return pages.page(rows, limit, lambda row: row.id, _decision)
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -23,6 +23,7 @@ from controller.db import vms as table
 from controller.db.vms import VmRow
 from controller.migration.vms import Check
 from controller.region import Region
+from controller.wire.initiations import CHECK_PATTERN, MOST_CHECK, PROGRAM_PATTERN, Initiation
 from controller.wire.machines import CPU_PATTERN, MEMORY, MOST_CPU, MOST_VCPUS, Condition, Disk, Machine, Nic, client_id
 
 router = APIRouter(prefix="/api/v1/vms", tags=["vms"], dependencies=[Operator])
@@ -32,6 +33,8 @@ Cpus = Annotated[int, Field(ge=1, le=MOST_VCPUS)]
 Cpu = Annotated[str, Field(pattern=CPU_PATTERN, max_length=MOST_CPU)]
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,63}$")]
 Value = Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
+ServiceCheck = Annotated[str, Field(pattern=CHECK_PATTERN, max_length=MOST_CHECK)]
+Program = Annotated[str, Field(pattern=PROGRAM_PATTERN, max_length=MOST_CHECK)]
 Known = Condition | Literal["starting", "stopping"]
 MOST_OPTIONS = 32
 EXAMPLE: JsonDict = {
@@ -49,7 +52,9 @@ class NewVm(Body):
     """A machine for a device, at an endpoint. `image` and the disk's `base` are names for which every cloudlet's driver
     has the same files; without `macs`, its vNICs get MACs made from its name. `cpu` is `policy` (the policy's
     `migration.cpu`), `baseline` (the newest model that all cloudlets to which it may move can give), `host` or `max`
-    (its driver's own), or a model, such as `EPYC-Rome`. `options` are the driver's own."""
+    (its driver's own), or a model, such as `EPYC-Rome`. `options` are the driver's own. Where the VM starts anew
+    (`migration.on_verdict` of the policy), `check` tells whether its service answers (`tcp:PORT`, `http:PORT/PATH`),
+    and then `handover`, a program in it, brings its state: its arguments are the old machine's address and its own."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
@@ -64,11 +69,14 @@ class NewVm(Body):
     macs: Annotated[list[Mac], Field(min_length=2, max_length=2)] | None = None
     disk: Disk | None = None
     options: Annotated[dict[Key, Value], Field(max_length=MOST_OPTIONS)] = Field(default_factory=dict)
+    check: ServiceCheck | None = None
+    handover: Program | None = None
 
 
 class Alteration(Body):
     """New values of a VM. A value that is not given, or null, stays. Options are merged with the present ones; null
-    removes one. With `cpu` the settled model is forgotten, and the next start settles another."""
+    removes one. With `cpu` the settled model is forgotten, and the next start settles another. An empty `check` or
+    `handover` removes it."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"memory": 1073741824, "cpu": "baseline", "options": {"cmdline": None}}]}
@@ -78,6 +86,8 @@ class Alteration(Body):
     vcpus: Cpus | None = None
     cpu: Cpu | None = None
     options: Annotated[dict[Key, Value | None], Field(max_length=2 * MOST_OPTIONS)] = Field(default_factory=dict)
+    check: ServiceCheck | Literal[""] | None = None
+    handover: Program | Literal[""] | None = None
 
 
 class Vm(BaseModel):
@@ -102,6 +112,8 @@ class Vm(BaseModel):
     client_id: str
     disk: Disk | None
     options: dict[str, str]
+    check: str | None
+    handover: str | None
     condition: Known
     ended: str | None
     serving: Nic
@@ -118,8 +130,10 @@ async def create(body: NewVm, region: Running, response: Response) -> Vm:
     """Add a VM. It runs only once it is started. Either of its vNICs that asks DHCP with its client id gets the odd
     address above the device's, at every endpoint."""
     macs = body.macs or [machines.mac(body.name, "a"), machines.mac(body.name, "b")]
-    made = body.model_dump(exclude={"device", "endpoint", "macs", "cpu"})
-    await region.migration.vms.add(Machine(**made, macs=(macs[0], macs[1])), body.device, body.endpoint, body.cpu)
+    anew = _anew(check=body.check, handover=body.handover)
+    made = body.model_dump(exclude={"device", "endpoint", "macs", "cpu", "check", "handover"})
+    machine = Machine(**made, macs=(macs[0], macs[1]))
+    await region.migration.vms.add(machine, body.device, body.endpoint, body.cpu, anew)
     return await show(body.name, region, response)
 
 
@@ -154,7 +168,8 @@ async def show(name: NamePath, region: Running, response: Response) -> Vm:
 @router.patch("/{name}", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Change a VM")
 async def change(name: NamePath, body: Alteration, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
     """Change a VM that does not run. A running one may move, and the destination must prepare the same machine."""
-    given = body.model_dump(exclude={"options", "cpu"}, exclude_none=True)
+    given = body.model_dump(exclude={"options", "cpu", "check", "handover"}, exclude_none=True)
+    anew = body.model_dump(include={"check", "handover"}, exclude_none=True)
 
     def amend(machine: Machine) -> Machine:
         merged = {**machine.options, **body.options}
@@ -163,7 +178,10 @@ async def change(name: NamePath, body: Alteration, region: Running, response: Re
             raise invalid("options", f"{name} would have {len(options)} options; {MOST_OPTIONS} are allowed")
         return machine.model_copy(update={**given, "options": options})
 
-    await region.migration.vms.change(name, _unchanged(if_match), amend, body.cpu)
+    def renew(initiation: Initiation) -> Initiation:
+        return _anew(**(initiation.model_dump() | {key: value or None for key, value in anew.items()}))
+
+    await region.migration.vms.change(name, _unchanged(if_match), amend, body.cpu, renew if anew else None)
     return await show(name, region, response)
 
 
@@ -198,6 +216,14 @@ def _unchanged(if_match: str | None) -> Check:
     return lambda row: etags.check(row, if_match)
 
 
+def _anew(**values: str | None) -> Initiation:
+    """Return how a VM starts anew. Raises Refused."""
+    try:
+        return Initiation.model_validate(values)
+    except ValidationError as error:
+        raise invalid("check", str(error.errors()[0]["msg"])) from None
+
+
 async def _row(session: AsyncSession, name: str, region: Region) -> VmRow:
     row = await table.get(session, name)
     if row is None or row.endpoint not in region.intent.endpoints:
@@ -224,6 +250,7 @@ def _shown(row: VmRow, region: Region, moves: dict[str, str]) -> Vm:
     return Vm(
         **{name: getattr(row, name) for name in (*same, "created_at")},
         **machine.model_dump(exclude={"name", "macs", "cpu"}),
+        **row.anew.model_dump(),
         macs=list(machine.macs),
         cloudlet=region.intent.endpoints[row.endpoint].cloudlet,
         client_id=client_id(row.name),

@@ -19,7 +19,19 @@ from controller.cli.sizes import size
 app = Noun("move", "Moves of VMs from one cloudlet to another.")
 
 Row = dict[str, Any]
-STEPS = ("authorise", "connect", "reserve", "prepare", "disk", "memory", "switchover", "activate", "join", "leave")
+STEPS = (
+    "authorise",
+    "connect",
+    "reserve",
+    "initiate",
+    "prepare",
+    "disk",
+    "memory",
+    "switchover",
+    "activate",
+    "join",
+    "leave",
+)
 Move = Annotated[str, typer.Argument(metavar="MOVE", help="A move's name.", autocompletion=names("moves"))]
 COLUMNS = [
     ("NAME", at("name")),
@@ -30,7 +42,7 @@ COLUMNS = [
     ("STEP", at("step")),
     ("TOOK", lambda row: _took(row.get("seconds"))),
     ("STARTED", when("created_at")),
-    ("WHY", lambda row: Prose(row.get("reason") or ("a copy ahead of a move" if row.get("ahead") else ""))),
+    ("WHY", lambda row: Prose(row.get("reason") or _kind(row))),
 ]
 DETAILS = [
     *COLUMNS,
@@ -41,6 +53,13 @@ DETAILS = [
     ("POOL JOINED", at("pool")),
     ("ASKED BY", at("asked_by")),
 ]
+
+
+def _kind(row: Row) -> str:
+    """Return what a move is if it is none in the usual sense."""
+    if row.get("anew"):
+        return "the VM starts anew"
+    return "a copy ahead of a move" if row.get("ahead") else ""
 
 
 def _took(seconds: object) -> str:
@@ -71,7 +90,7 @@ def start(
     with Client() as api:
         answer = api.post(path("moves"), body)
         if watch:
-            _follow(api, answer["name"])
+            follow(api, answer["name"])
         else:
             done(
                 answer, f"{answer['name']}: {vm} is to move to {endpoint}; `weft move watch {answer['name']}` shows how"
@@ -90,7 +109,7 @@ def prepare(
     with Client() as api:
         answer = api.post(path("moves", "ahead"), {"vm": vm, "endpoint": endpoint, "reason": reason})
         if watch:
-            _follow(api, answer["name"])
+            follow(api, answer["name"])
         else:
             done(
                 answer,
@@ -127,7 +146,7 @@ def show(name: Move) -> None:
 def watch(name: Move) -> None:
     """Follow a move to its end. With JSON, one document a line."""
     with Client() as api:
-        _follow(api, name)
+        follow(api, name)
 
 
 @app.verb("cancel", "weft move cancel move-0a1b2c3d4e")
@@ -183,7 +202,7 @@ def _pages(step: Row) -> str:
     return f"pages: {', '.join(told)}" + ("; a copy of an earlier stay was there" if pages["kept"] else "")
 
 
-def _follow(api: Client, name: str) -> None:
+def follow(api: Client, name: str) -> None:
     """Follow a move to its end. Raises CheckFailed if it is undone."""
     move: Row = {}
     if session.json or not sys.stdout.isatty():

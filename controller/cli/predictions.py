@@ -26,7 +26,7 @@ FIGURES = {
 }
 COURSES = {
     "move": "it would move",
-    "synthesise": "it would stay, and a new one should be started there",
+    "synthesise": "a new one should start there",
     "stay": "it would stay",
 }
 COLUMNS = [
@@ -56,18 +56,27 @@ def predict(vm: Vm, endpoint: Endpoint) -> None:
     estimate = found["estimate"]
     say(f"{vm} from {found['source']} to {found['destination']}:", "")
     table(["INPUT", "VALUE", "FROM"], [_input(name, estimate["inputs"][name]) for name in FIGURES])
-    say("", *_outcome(estimate), *_trust(estimate), "")
+    say("", *_outcome(estimate), *_trust(estimate), _anew(found), "")
     say(f"If its device were there, {COURSES[found['course']]}:", *(f"  {reason}" for reason in found["reasons"]))
 
 
 @app.verb("decisions", "weft move decisions\nweft move decisions --vm web --limit 5")
 def decisions(
     vm: Annotated[str | None, typer.Option(help="Only of this VM.", autocompletion=names("vms"))] = None,
+    waiting: Annotated[
+        bool, typer.Option("--waiting", help="Only those that `weft vm synthesise` has yet to carry out.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of decisions.")] = 20,
 ) -> None:
     """List decisions after devices were seen elsewhere, with their reasons. The latest come first."""
     with Client() as api:
-        rows(api.items(path("decisions"), limit, vm=vm), COLUMNS, "no decisions yet")
+        rows(api.items(path("decisions"), limit, vm=vm, waiting=waiting or None), COLUMNS, "no decisions yet")
+
+
+def _anew(found: Row) -> str:
+    past = found["initiations"]
+    origin = f"the median of {past} that started" if past else "the policy says; none was measured"
+    return f"a new VM would serve after {seconds(found['initiation_seconds'])}: {origin}"
 
 
 def _input(name: str, given: Row) -> list[Any]:

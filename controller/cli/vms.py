@@ -67,10 +67,14 @@ DETAILS = [
     ("MACS (A, B)", at("macs")),
     ("DHCP CLIENT ID", at("client_id")),
     ("OPTIONS", at("options")),
+    ("CHECK", at("check")),
+    ("HANDOVER", at("handover")),
     ("ADDED", when("created_at")),
 ]
 Vm = Annotated[str, typer.Argument(metavar="VM", help="A VM's name.", autocompletion=names("vms"))]
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Such as 512M or 4G.")]
+CHECK = "How a new VM at another cloudlet is known to serve: tcp:PORT or http:PORT/PATH."
+HANDOVER = "A program in the VM that brings its state when it starts anew elsewhere."
 CPU = "policy, baseline (so that it can move), host (its driver's own), or a model, such as EPYC-Rome."
 
 
@@ -117,12 +121,16 @@ def add(
         list[str] | None, typer.Option(help="MACs of vNICs a and b: give two. [default: made from the name]")
     ] = None,
     option: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the driver.")] = None,
+    check: Annotated[
+        str | None, typer.Option(metavar="CHECK", help=f"{CHECK} [default: it runs and has its address]")
+    ] = None,
+    handover: Annotated[str | None, typer.Option(metavar="PATH", help=f"{HANDOVER} [default: none]")] = None,
     start: Annotated[bool, typer.Option("--start", help="Start it as well.")] = False,
 ) -> None:
     """Add a VM that serves a device. In DHCP it has its own client id, the same on both of its vNICs."""
     body: dict[str, Any] = {"name": name, "device": device, "endpoint": endpoint, "driver": driver, "image": image}
     body |= {"memory": in_bytes("--memory", memory), "vcpus": vcpus}
-    body |= {"cpu": cpu} if cpu is not None else {}
+    body |= _given(cpu=cpu, check=check, handover=handover)
     body["options"] = dict(map(_option, option or []))
     if disk is not None:
         base, colon, length = disk.rpartition(":")
@@ -154,17 +162,17 @@ def set_(
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE|KEY-", help="Set an option, or remove it with KEY-.")
     ] = None,
+    check: Annotated[str | None, typer.Option(metavar="CHECK", help=f"{CHECK} '' removes it.")] = None,
+    handover: Annotated[str | None, typer.Option(metavar="PATH", help=f"{HANDOVER} '' removes it.")] = None,
 ) -> None:
     """Change a VM that does not run."""
-    body: dict[str, Any] = {"vcpus": vcpus} if vcpus is not None else {}
+    body: dict[str, Any] = _given(vcpus=vcpus, cpu=cpu, check=check, handover=handover)
     if memory is not None:
         body["memory"] = in_bytes("--memory", memory)
-    if cpu is not None:
-        body["cpu"] = cpu
     if option:
         body["options"] = dict(map(_option_or_none, option))
     if not body:
-        raise WrongUsage("nothing to set: --memory, --vcpus, --cpu or --option")
+        raise WrongUsage("nothing to set: --memory, --vcpus, --cpu, --option, --check or --handover")
     with Client() as api:
         done(api.patch(path("vms", name), body), f"{name} is changed")
 
@@ -193,6 +201,10 @@ def remove(
     """Forget a VM that does not run and is not being moved."""
     with Client() as api:
         done(api.delete(path("vms", name), force=force or None), f"{name} is removed")
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _option(text: str) -> tuple[str, str]:

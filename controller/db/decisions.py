@@ -1,5 +1,6 @@
 """Decisions: the facts and the prediction when a VM was to follow its device, and the outcome."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from controller.core.clock import now
+from controller.core.follow_policy import Course
 from controller.db.base import NAME, NUMBER, Base, Time
 from controller.db.requested_moves import standing
 from controller.db.sightings import SightingRow
@@ -63,6 +65,13 @@ async def apart(session: AsyncSession) -> list[tuple[str, str, DecisionRow | Non
     return [(device, lan, row) for device, lan, row in await session.execute(query) if lan is not None]
 
 
+async def waiting(session: AsyncSession) -> list[int]:
+    """Return the ids of decisions that a new VM is better, while the VM is away from its device and none has
+    started."""
+    rows = [row for _, _, row in await apart(session) if row is not None]
+    return [row.id for row in rows if row.course == Course.SYNTHESISE and row.move is None]
+
+
 async def page(
     session: AsyncSession,
     before: int,
@@ -70,15 +79,18 @@ async def page(
     vm: str | None = None,
     move: str | None = None,
     course: str | None = None,
+    only: Collection[int] | None = None,
 ) -> list[DecisionRow]:
-    """Return up to `limit` decisions, the latest first, that were made before the one of that id (0: the latest
-    ones)."""
+    """Return up to `limit` decisions, the latest first, that were made before the one of that id (0: the latest ones).
+    `only`: of these."""
     query = select(DecisionRow).order_by(DecisionRow.id.desc()).limit(limit)
     if before:
         query = query.where(DecisionRow.id < before)
     for column, value in ((DecisionRow.vm, vm), (DecisionRow.move, move), (DecisionRow.course, course)):
         if value is not None:
             query = query.where(column == value)
+    if only is not None:
+        query = query.where(DecisionRow.id.in_(only))
     return list(await session.scalars(query))
 
 

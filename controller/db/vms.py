@@ -13,6 +13,7 @@ from controller.core.cpu_choice import BY_POLICY
 from controller.db.base import NAME, Base, Time
 from controller.db.endpoints import EndpointRow
 from controller.db.moves import MoveRow
+from controller.wire.initiations import Initiation
 from controller.wire.machines import Machine
 
 STARTING = "starting"
@@ -34,7 +35,7 @@ class VmRow(Base):
     known by there, None until it has one. `condition` is its state there, as its agent reported it at `seen_at`.
     `ended` tells why it does not run although nobody has stopped it, None for all others. `cpu` is the choice of its
     CPU (`core.cpu_choice`), and `cpu_settled` the model that came of it when the VM was started, None if it has its
-    driver's own."""
+    driver's own. `initiation` is a wire Initiation; None: all of its values are the defaults."""
 
     __tablename__ = "vms"
     __table_args__ = (CheckConstraint("serving IN ('a', 'b')", name="serving"),)
@@ -54,11 +55,17 @@ class VmRow(Base):
     revision: Mapped[int] = mapped_column(default=1)
     cpu: Mapped[str] = mapped_column(String(400), default=BY_POLICY)
     cpu_settled: Mapped[str | None] = mapped_column(String(400))
+    initiation: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
     @property
     def made_of(self) -> Machine:
         """The machine, in the form that agents get."""
         return Machine.model_validate(self.machine | {"cpu": self.cpu_settled})
+
+    @property
+    def anew(self) -> Initiation:
+        """How the VM starts anew at another cloudlet."""
+        return Initiation.model_validate(self.initiation or {})
 
 
 async def get(session: AsyncSession, name: str, *, lock: bool = False) -> VmRow | None:

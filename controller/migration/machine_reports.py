@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.core.clock import now
 from controller.core.event_budget import of_cloudlet, of_endpoint
 from controller.core.intent import Intent
-from controller.db import announce_permits, events, host_loads, leases, pairs, platforms
+from controller.db import announce_permits, events, host_loads, initiators, leases, pairs, platforms
 from controller.db import vms as table
 from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
 from controller.wire.machines import NICS, MachineState
@@ -50,6 +50,10 @@ async def heard(session: AsyncSession, intent: Intent, report: MoveReport) -> No
     cloudlet, source = report.cloudlet, of_cloudlet(report.cloudlet)
     if report.platforms is not None:
         await platforms.tell(session, cloudlet, report.platforms)
+    if report.initiates is not None:
+        await initiators.tell(session, cloudlet, report.initiates)
+    elif report.platforms is not None:
+        await initiators.forget(session, [cloudlet])
     if report.load is not None:
         await host_loads.tell(session, cloudlet, report.load)
     lans = [lan.name for lan in intent.endpoints_of.get(cloudlet, ())]

@@ -14,6 +14,7 @@ from controller.db import bandwidths, moves, platforms
 from controller.db.moves import MoveRow
 from controller.db.vms import VmRow
 from controller.migration.borrowed_pools import borrowed
+from controller.migration.initiations import obstacles
 from controller.migration.predictions import unlike
 from controller.wire.moves import Keep, Tuning
 
@@ -30,9 +31,10 @@ async def planned(
     keep: bool = False,
     linger: float | None = None,
     ahead: bool = False,
+    anew: bool = False,
 ) -> Plan:
-    """Return the plan of a move of the VM, which is locked, to an endpoint. Raises Refused if it is not possible
-    now."""
+    """Return the plan of a move of the VM, which is locked, to an endpoint. `anew`: it starts anew there. Raises
+    Refused if it is not possible now."""
     others = await moves.of_vm(session, vm.name)
     for other in others:
         if other.live is not None and (ahead or not other.ahead):  # a move ends a copy ahead of one
@@ -49,7 +51,9 @@ async def planned(
         raise conflict(f"{vm.name} is {vm.condition} at {vm.endpoint}: only a VM that runs can be moved", "vm")
     if vm.address is None:
         raise conflict(f"{vm.name} has no address at {vm.endpoint} yet", "vm")
-    if refused := await unlike(session, vm, (source.cloudlet, destination.cloudlet)):
+    if anew and (refused := await obstacles(session, intent, vm, endpoint)):
+        raise conflict(f"{vm.name} cannot start anew at {endpoint}: {'; '.join(refused)}", "endpoint")
+    if not anew and (refused := await unlike(session, vm, (source.cloudlet, destination.cloudlet))):
         text = f"{vm.name} would not be the same at {destination.cloudlet}: {'; '.join(refused)}"
         raise conflict(text, "endpoint")
     for other in (one for one in others if one.live is None):
@@ -70,6 +74,7 @@ async def planned(
         linger=rules.linger_seconds if linger is None else linger,
         borrowed=await borrowed(session, vm),
         ahead=ahead,
+        initiation=vm.anew if anew else None,
         tuning=Tuning(
             downtime_ms=rules.downtime_ms,
             compression=rules.compression,

@@ -15,6 +15,7 @@ from controller.agents.registry import Agents
 from controller.changes.flow import Changes
 from controller.core.bandwidth_limits import most
 from controller.core.clock import now
+from controller.core.follow_policy import Course
 from controller.core.refusals import Refused, conflict
 from controller.core.saga import (
     Cancel,
@@ -59,7 +60,7 @@ BEGINNING = ("switchover", "activate")
 
 
 class Moves:
-    """Any replica may call `start`, `cancel`, `finish`, `report` and `orders`."""
+    """Any replica may call `start`, `initiate`, `cancel`, `finish`, `report` and `orders`."""
 
     def __init__(
         self,
@@ -102,6 +103,29 @@ class Moves:
 
         return await self._requested(work, vm)
 
+    async def initiate(
+        self,
+        vm: str,
+        endpoint: str,
+        *,
+        linger: float | None = None,
+        asked_by: str = "",
+        reason: str = "",
+        decision: int | None = None,
+    ) -> MoveRow:
+        """Request that a VM starts anew at an endpoint, in the way of a move: once it serves there, its old machine is
+        retired. The parameters are those of `start`. Raises Refused."""
+        await self._make_way(vm, endpoint, anew=True)
+
+        async def work(session: AsyncSession) -> MoveRow:
+            machine = await _machine(session, vm)
+            plan = await planned(session, self._changes.intent, machine, endpoint, linger=linger, anew=True)
+            await note(session, self._changes.intent, machine, endpoint, plan.move, decision, Course.SYNTHESISE)
+            text = f"{plan.move}: {vm} of {plan.source.endpoint} is to start anew at {endpoint}"
+            return await self._begun(session, plan, asked_by, f"{text}: {reason}" if reason else text)
+
+        return await self._requested(work, vm)
+
     async def prepare(self, vm: str, endpoint: str, *, asked_by: str = "", reason: str = "") -> MoveRow:
         """Request that a VM's memory and disk are copied to an endpoint ahead of a move. Both ends keep the copies for
         as long as the policy says, and the VM stays. Raises Refused."""
@@ -135,13 +159,13 @@ class Moves:
         self._wakeup.ring()
         return row
 
-    async def _make_way(self, vm: str, endpoint: str) -> None:
+    async def _make_way(self, vm: str, endpoint: str, *, anew: bool = False) -> None:
         """End a copy of the VM ahead of time: it must not hold up a move. If it does not end soon, the move will be
         refused for it. Raises Refused, and ends nothing, if there can be no move in any case."""
         async with self._database.read() as session:
             if await _copying(session, vm) is None:
                 return
-            await planned(session, self._changes.intent, await _machine(session, vm, lock=False), endpoint)
+            await planned(session, self._changes.intent, await _machine(session, vm, lock=False), endpoint, anew=anew)
         with suppress(TimeoutError, Refused):
             async with asyncio.timeout(GIVES_WAY):
                 while True:

@@ -35,7 +35,7 @@ class MigrationService(Service):
         self.scheduler = MoveScheduler(database, changes.flow, leases.leases, self.moves)
         self.schedule = MoveSchedule(database, changes.flow, self.moves, wakeup)
         self.evacuations = Evacuations(database, intent, self.moves)
-        self.follow_device = FollowDevice(database, intent, self.moves.start, wakeup)
+        self.follow_device = FollowDevice(database, intent, self.moves.start, self.moves.initiate, wakeup)
         suspicions = Suspicions(runtime.event_log)
         self.sightings = Sightings(
             database, intent, leases.seconds, replicas, wakeup, suspicions, runtime.metrics, self.device_settled

@@ -10,6 +10,7 @@ from controller.core.saga import Event, Note, Phase, Saga, advance
 from controller.db import announce_permits, events, leases, moves, pairs, vms
 from controller.db.after_commit import after_commit
 from controller.db.moves import MoveRow
+from controller.migration import initiations
 from controller.migration.predictions import learn
 from controller.runtime.move_metrics import MoveMetrics
 from controller.wire.moves import Figures
@@ -26,16 +27,19 @@ async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime, 
     await _write_down(session, row, before, after, notes, at)
     if (before.placed, before.address, before.serving) != (after.placed, after.address, after.serving):
         await _settle(session, after, at)
+    anew = after.plan.initiation is not None
+    if anew and after.placed and not before.placed:
+        await initiations.serves(session, after, at)
     if differs(before, after):
         await announce_permits.note(session, after.plan.machine.name)
     if after.swapped and not before.swapped:
         await _give_up(session, after)
     if after.phase.over and not before.phase.over:
         figures = {str(step): found for step, found in after.figures.items()}
-        if after.phase is Phase.DONE and not after.copied:
+        if after.phase is Phase.DONE and not after.copied and not anew:
             await _learn(session, after, at, figures)
         await _tell_end(session, row, after)
-        outcome = "copied" if after.copied else after.phase
+        outcome = "copied" if after.copied else "initiated" if anew and after.placed else after.phase
         after_commit(session, lambda: metrics.ended(outcome, at.timestamp() - after.began, figures))
     return after.tasks != before.tasks or after.phase is not before.phase
 

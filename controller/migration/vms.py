@@ -18,6 +18,7 @@ from controller.migration.moves import Moves
 from controller.migration.vm_clients import check_free, register
 from controller.runtime.wakeup import Wakeup
 from controller.wire.flavours import Flavour
+from controller.wire.initiations import Initiation
 from controller.wire.machines import Machine, client_id
 
 Check = Callable[[VmRow], None]
@@ -30,9 +31,17 @@ class Vms:
     def __init__(self, database: Database, intent: Callable[[], Intent], moves: Moves, wakeup: Wakeup) -> None:
         self._database, self._intent, self._moves, self._wakeup = database, intent, moves, wakeup
 
-    async def add(self, machine: Machine, device: str, endpoint: str, cpu: str = BY_POLICY) -> None:
+    async def add(
+        self,
+        machine: Machine,
+        device: str,
+        endpoint: str,
+        cpu: str = BY_POLICY,
+        anew: Initiation = Initiation(),  # noqa: B008 - it never changes
+    ) -> None:
         """Record a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
-        the odd address above the device's. `cpu` is the choice of its CPU. Raises Refused."""
+        the odd address above the device's. `cpu` is the choice of its CPU, and `anew` how it starts anew elsewhere.
+        Raises Refused."""
         if machine.macs[0] == machine.macs[1]:
             raise invalid("macs", f"both vNICs have {machine.macs[0]}")
         if endpoint not in self._intent().endpoints:
@@ -51,7 +60,9 @@ class Vms:
             await register(session, machine, device)
             await announce_permits.note(session, machine.name)
             made = machine.model_dump(mode="json")
-            session.add(VmRow(name=machine.name, device=device, endpoint=endpoint, machine=made, cpu=cpu))
+            row = VmRow(name=machine.name, device=device, endpoint=endpoint, machine=made, cpu=cpu)
+            row.initiation = anew.model_dump(exclude_none=True) or None
+            session.add(row)
             text = f"VM {machine.name} of {device} was added at {endpoint}"
             await events.add(session, "vm-added", machine.name, text, device=device, endpoint=endpoint)
 
@@ -63,16 +74,23 @@ class Vms:
         self._wakeup.ring()
 
     async def change(
-        self, name: str, check: Check, amend: Callable[[Machine], Machine], cpu: str | None = None
+        self,
+        name: str,
+        check: Check,
+        amend: Callable[[Machine], Machine],
+        cpu: str | None = None,
+        renew: Callable[[Initiation], Initiation] | None = None,
     ) -> None:
         """Change the machine of a VM that does not run; with `cpu`, also the choice of its CPU, which its next start
-        settles. Raises Refused."""
+        settles; with `renew`, also how it starts anew elsewhere. Raises Refused."""
         async with self._database.write() as session:
             row = await _idle(session, name, check, "changed")
             row.machine = amend(row.made_of).model_dump(mode="json", exclude={"cpu"})
             if cpu is not None:
                 await vm_cpus.check(session, self._intent(), cpu, row.machine["driver"], row.endpoint)
                 row.cpu, row.cpu_settled = cpu, None
+            if renew is not None:
+                row.initiation = renew(row.anew).model_dump(exclude_none=True) or None
             row.revision += 1
             await events.add(session, "vm-changed", name, f"VM {name} was changed")
         self._wakeup.ring()

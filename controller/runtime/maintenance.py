@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from controller.db import certificates, decisions, events, generations, idempotency, profiles, revisions
+from controller.db import certificates, decisions, events, generations, idempotency, initiations, profiles, revisions
 from controller.db.engine import Database
 
 log = logging.getLogger(__name__)
@@ -51,4 +51,5 @@ async def prune(database: Database) -> None:
         await idempotency.prune(session)
         await decisions.prune(session)
         await profiles.prune(session)
+        await initiations.prune(session)
         await certificates.prune(session)

@@ -158,11 +158,21 @@ class ScheduledMoves:
     copied_before: int = 0
 
 
+class OnVerdict(StrEnum):
+    """The consequence of the verdict that a VM should start anew near its device: none (only moves are made), that it
+    does, or that an operator is asked."""
+
+    MOVE = "move"
+    SYNTHESISE = "synthesise"
+    ASK = "ask"
+
+
 @dataclass(frozen=True)
 class Migration:
     """The conditions under which a VM follows its device (Teka, section V). If the predicted RTT during the move is
     below `rtt_ms`, it moves; above `max_rtt_ms`, it does not; between, it moves if the move is predicted to take less
-    than `initiation_seconds`, the time until a new VM serves. `moves_per_link` (from one cloudlet to another) and
+    than a new VM until it serves: as measured, or `initiation_seconds`. `on_verdict` is the consequence of the verdict
+    that a new VM is better. `moves_per_link` (from one cloudlet to another) and
     `moves_per_cloudlet` limit simultaneous moves; `downtime_ms` is the target for their pause, `compression` and
     `post_copy` are methods that the hypervisor may use, and `linger_seconds` is the longest time that an old address
     stays while connections use it. Both ends keep a copy of a VM's memory for `keep_seconds` after a move, if their
@@ -175,6 +185,7 @@ class Migration:
     rtt_ms: float = 150.0
     max_rtt_ms: float = 1000.0
     initiation_seconds: float = 20.0
+    on_verdict: OnVerdict = OnVerdict.MOVE
     moves_per_link: int = 2
     moves_per_cloudlet: int = 4
     downtime_ms: int = 300

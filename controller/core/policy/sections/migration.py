@@ -6,7 +6,7 @@ from typing import Any
 
 from controller.core.cpu_choice import meant
 from controller.core.policy.errors import PolicyError
-from controller.core.policy.model import BandwidthLimit, Migration, ScheduledMoves
+from controller.core.policy.model import BandwidthLimit, Migration, OnVerdict, ScheduledMoves
 from controller.core.policy.policy import Policy
 from controller.core.recurrence import upcoming
 
@@ -26,10 +26,11 @@ _AS_THEY_ARE = (
 
 def read(data: Mapping[str, Any]) -> Migration:
     """Return the section; `data` is valid by the schema."""
-    plain = {key: value for key, value in data.items() if key not in ("bandwidth", "schedule")}
+    plain = {key: value for key, value in data.items() if key not in ("bandwidth", "schedule", "on_verdict")}
     values: dict[str, Any] = {key: value if key in _AS_THEY_ARE else float(value) for key, value in plain.items()}
     limits, schedule = map(_limit, data.get("bandwidth", ())), map(_moves, data.get("schedule", ()))
-    return Migration(**values, bandwidth=tuple(limits), schedule=tuple(schedule))
+    verdict = OnVerdict(data.get("on_verdict", Migration.on_verdict))
+    return Migration(**values, on_verdict=verdict, bandwidth=tuple(limits), schedule=tuple(schedule))
 
 
 def _moves(data: Mapping[str, Any]) -> ScheduledMoves:
