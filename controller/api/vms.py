@@ -23,7 +23,8 @@ from controller.db import vms as table
 from controller.db.vms import VmRow
 from controller.migration.vms import Check
 from controller.region import Region
-from controller.wire.initiations import CHECK_PATTERN, MOST_CHECK, PROGRAM_PATTERN, Initiation
+from controller.wire.initiations import CHECK_PATTERN, PROGRAM_PATTERN, Initiation
+from controller.wire.initiations import MOST as MOST_ANEW
 from controller.wire.machines import CPU_PATTERN, MEMORY, MOST_CPU, MOST_VCPUS, Condition, Disk, Machine, Nic, client_id
 
 router = APIRouter(prefix="/api/v1/vms", tags=["vms"], dependencies=[Operator])
@@ -33,8 +34,8 @@ Cpus = Annotated[int, Field(ge=1, le=MOST_VCPUS)]
 Cpu = Annotated[str, Field(pattern=CPU_PATTERN, max_length=MOST_CPU)]
 Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,63}$")]
 Value = Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
-ServiceCheck = Annotated[str, Field(pattern=CHECK_PATTERN, max_length=MOST_CHECK)]
-Program = Annotated[str, Field(pattern=PROGRAM_PATTERN, max_length=MOST_CHECK)]
+ServiceCheck = Annotated[str, Field(pattern=CHECK_PATTERN, max_length=MOST_ANEW)]
+Program = Annotated[str, Field(pattern=PROGRAM_PATTERN, max_length=MOST_ANEW)]
 Known = Condition | Literal["starting", "stopping"]
 MOST_OPTIONS = 32
 EXAMPLE: JsonDict = {
@@ -86,8 +87,8 @@ class Alteration(Body):
     vcpus: Cpus | None = None
     cpu: Cpu | None = None
     options: Annotated[dict[Key, Value | None], Field(max_length=2 * MOST_OPTIONS)] = Field(default_factory=dict)
-    check: ServiceCheck | Literal[""] | None = None
-    handover: Program | Literal[""] | None = None
+    check: ServiceCheck | None = None
+    handover: Program | None = None
 
 
 class Vm(BaseModel):
@@ -130,7 +131,7 @@ async def create(body: NewVm, region: Running, response: Response) -> Vm:
     """Add a VM. It runs only once it is started. Either of its vNICs that asks DHCP with its client id gets the odd
     address above the device's, at every endpoint."""
     macs = body.macs or [machines.mac(body.name, "a"), machines.mac(body.name, "b")]
-    anew = _anew(check=body.check, handover=body.handover)
+    anew = _anew(check=body.check or None, handover=body.handover or None)
     made = body.model_dump(exclude={"device", "endpoint", "macs", "cpu", "check", "handover"})
     machine = Machine(**made, macs=(macs[0], macs[1]))
     await region.migration.vms.add(machine, body.device, body.endpoint, body.cpu, anew)

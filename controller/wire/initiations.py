@@ -15,9 +15,14 @@ from pydantic import Field, model_validator
 
 from controller.wire.model import Message
 
-CHECK_PATTERN = r"^(tcp:[1-9][0-9]{0,4}|http:[1-9][0-9]{0,4}(/[!-~]*)?)$"
-MOST_CHECK = 200
-PROGRAM_PATTERN = r"^/[!-~]+$"
+CHECK_PATTERN = r"^(tcp:[1-9][0-9]{0,4}|http:[1-9][0-9]{0,4}(/[!-~]*)?)?$"
+"""A check; empty: none."""
+
+PROGRAM_PATTERN = r"^(/[!-~]+)?$"
+"""The path of a program; empty: none."""
+
+MOST = 200
+"""Most characters of a check, and of a path."""
 
 
 class Initiation(Message):
@@ -26,8 +31,8 @@ class Initiation(Message):
     `handover` is a program in the new machine that brings the application's state: after the check it is run with the
     old machine's address and its own."""
 
-    check: Annotated[str, Field(pattern=CHECK_PATTERN, max_length=MOST_CHECK)] | None = None
-    handover: Annotated[str, Field(pattern=PROGRAM_PATTERN, max_length=MOST_CHECK)] | None = None
+    check: Annotated[str, Field(pattern=CHECK_PATTERN, min_length=1, max_length=MOST)] | None = None
+    handover: Annotated[str, Field(pattern=PROGRAM_PATTERN, min_length=1, max_length=MOST)] | None = None
 
     @model_validator(mode="after")
     def _has_a_port(self) -> Self:

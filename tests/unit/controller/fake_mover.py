@@ -12,6 +12,7 @@ Condition = dict[tuple[str, str], str]
 """The condition of each machine at each cloudlet, by (cloudlet, machine)."""
 
 FIGURES: dict[str, dict[str, Any]] = {
+    "initiate": {"seconds": 12.0},
     "memory": {"seconds": 2.0, "done": 1000, "total": 1000, "wire": 500_000, "dirty_rate": 10.0, "memory_used": 900},
     "switchover": {"seconds": 0.5, "wire": 125_000, "paused_ms": 40.0},
 }
@@ -70,6 +71,10 @@ class Mover:
                 self.there[here] = "running"
             case "stop":
                 self.there[here] = "stopped"
+            case "initiate":
+                self.there[here] = "running"
+            case "discard" | "abort" if order.initiation is not None:
+                self.there.pop(here, None)
             case "prepare":
                 self.there[here] = "waiting"
                 result["target"] = {"memory": ["tcp:192.0.2.2:4444"]}

@@ -90,7 +90,7 @@ async def ready(controller: Controller, start: Starts, memory_used: int = 100 * 
     await controller.post("/vms", WEB)
     await say(controller, "c1", MachineState(name="web", condition="running", memory_used=memory_used, dirty_rate=2e5))
     inside = controller.region
-    return FollowDevice(inside.database, inside.changes.intent, start, inside.runtime.wakeup)
+    return FollowDevice(inside.database, inside.changes.intent, start, Starts(), inside.runtime.wakeup)
 
 
 @pytest.mark.parametrize(
