@@ -192,6 +192,11 @@ class Book:
             return None
         return half.client if half.until > now or (not half.version and half.promised > now) else None
 
+    def leased(self, client: Client, number: int, kind: Kind, now: float) -> bool:
+        """Return whether a client has leased an address."""
+        half = self.pairs[number].halves[kind] if number in self.pairs else None
+        return half is not None and half.until > now and half.client is not None and same(half.client, client)
+
     def tidy(self, now: float) -> None:
         """Note which leases and rests are over, and give up what is not needed. A pair that is not confirmed, promised
         to nobody and in no block of this agent is dropped; its device then counts as new."""

@@ -158,6 +158,11 @@ class LeasedLan:
         """Find out who this client is before it asks for an address, as far as that can be known within a moment."""
         await self._get_to_know(client)
 
+    def leased(self, address: str, client: Client) -> bool:
+        """Return whether a client has leased that address."""
+        wanted = self._wanted(address)
+        return wanted is not None and self._book.leased(client, *wanted, self._clock())
+
     # The controller.
 
     async def run(self) -> None:

@@ -111,6 +111,10 @@ class Leases:
         slow the controller is at that time. Raises NoAnswer."""
         await self._of(endpoint).meet(client)
 
+    def leased(self, endpoint: str, address: str, client: Client) -> bool:
+        """Return whether a client has leased that address. Raises NoAnswer."""
+        return self._of(endpoint).leased(address, client)
+
     def _of(self, endpoint: str) -> LeasedLan:
         for (name, _, _), (lan, _) in self._lans.items():
             if name == endpoint:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from agents.hypervisors.hypervisor import Hypervisor, HypervisorError, Introduced, Networked, Refused
 from agents.moves.activation import activate
 from agents.moves.execution_context import ExecutionContext
+from agents.moves.initiation import initiate, remove, retire
 from controller.wire.moves import Figures, Order, Progress, Target
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,13 @@ async def _do(order: Order, place: ExecutionContext, tell: Tell) -> Progress:
     if isinstance(hypervisor, Introduced) and order.peer is not None:
         hypervisor.introduce(move, order.peer)
     match order.act:
+        case "initiate":
+            figures = await initiate(order, place, driver)
+        case "leave" if order.initiation is not None:
+            await retire(order, place, driver)
+            detail = await _part(order, place)
+        case "discard" | "abort" if order.initiation is not None:
+            await remove(order, place, driver)
         case "start":
             await hypervisor.start(machine, await place.attachment(order), order.serving)
         case "stop":

@@ -30,6 +30,7 @@ _LOOK = 2.0  # seconds that a driver has to list its machines
 LASTING: dict[Act, Condition] = {
     "start": "running",
     "stop": "stopped",
+    "initiate": "running",
     "prepare": "waiting",
     "switchover": "moved",
     "activate": "running",
@@ -43,13 +44,26 @@ Forget = Callable[[str, tuple[str, ...]], Awaitable[None]]
 
 
 class Lessor(Protocol):
-    """The part of the agent's leases that a move needs. Both methods may raise NoAnswer or JournalError."""
+    """The part of the agent's leases that a move needs. All methods may raise NoAnswer, and two JournalError."""
 
     async def meet(self, endpoint: str, client: Client) -> None:
         """Find out who a client is that is expected at that endpoint."""
 
     async def release(self, release: LeaseRelease) -> None:
         """Give back a machine's lease for it."""
+
+    def leased(self, endpoint: str, address: str, client: Client) -> bool:
+        """Return whether a machine has leased that address."""
+
+
+class Made(Protocol):
+    """The memory of the machines that initiations have started here."""
+
+    def made(self, move: str) -> bool:
+        """Return whether that move has started its machine here."""
+
+    async def make(self, order: Order) -> None:
+        """Note that the order's move starts its machine here. Raises HypervisorError."""
 
 
 class Door(Protocol):
@@ -74,7 +88,9 @@ class ExecutionContext:
         leases: Lessor | None = None,
         door: Door | None = None,
         forget: Forget | None = None,
+        initiated: Made | None = None,
     ) -> None:
+        self._initiated = initiated
         self._drivers, self._guest_switch, self._leases, self._door = drivers, guest_switch, leases, door
         self._forget = forget
         self._desired: Desired | None = None
@@ -133,6 +149,28 @@ class ExecutionContext:
         except (NoAnswer, JournalError) as error:
             log.warning("move %s: %s is not known to %s yet: %s", order.move, order.machine.name, order.endpoint, error)
 
+    def made(self, order: Order) -> bool:
+        """Return whether the order's move has started its machine here."""
+        return self._initiated is not None and self._initiated.made(order.move)
+
+    async def make(self, order: Order) -> None:
+        """Note that the order's move starts its machine here. Raises HypervisorError."""
+        if self._initiated is not None:
+            await self._initiated.make(order)
+
+    def leased(self, order: Order, address: str) -> bool:
+        """Return whether the order's machine has leased an address with the vNIC that does not serve. True where
+        nobody can tell."""
+        if self._leases is None:
+            return True
+        mac = order.machine.macs[1 if order.serving == "a" else 0]
+        try:
+            return self._leases.leased(
+                order.endpoint, address, Client(mac=mac, client_id=client_id(order.machine.name))
+            )
+        except NoAnswer:
+            return False
+
     async def admit(self, order: Order) -> None:
         """Let the machine use its addresses at the order's LAN."""
         if self._door is not None:
@@ -187,6 +225,11 @@ class ExecutionContext:
                 except HypervisorError as error:
                     log.warning("hypervisor driver %s does not say what machines find here: %s", driver.name, error)
         return found
+
+    @property
+    def initiates(self) -> list[str]:
+        """The drivers that are set up here, with which machines can start anew."""
+        return sorted(self._drivers.expected() | self._drivers.loaded.keys())
 
     @property
     def unlisted(self) -> list[str]:

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.storage.state import StateDirectory, StateError
@@ -20,12 +21,13 @@ has replaced."""
 
 class JournalEntry(Message):
     """The last order of a move. `begun`: where the machine runs depends on this order. `outcome`: how the order ended;
-    `told`: the controller knows that."""
+    `told`: the controller knows that. `made`: this move, an initiation, has started the machine here."""
 
     order: Order
     begun: bool = False
     outcome: Progress | None = None
     told: bool = False
+    made: Annotated[bool, Field(exclude_if=lambda made: not made)] = False
 
 
 class Journal:
@@ -56,11 +58,21 @@ class Journal:
 
     async def taken(self, order: Order) -> None:
         """Note that the order is being carried out: no older order of its move will be. Raises HypervisorError."""
-        await self._keep(JournalEntry(order=order))
+        await self._keep(JournalEntry(order=order, made=self.made(order.move)))
+
+    def made(self, move: str) -> bool:
+        """Return whether that move has started its machine here."""
+        entry = self._entries.get(move)
+        return entry is not None and entry.made
+
+    async def make(self, order: Order) -> None:
+        """Note that the move of this order, which is being carried out, starts its machine here. Raises
+        HypervisorError."""
+        await self._keep(JournalEntry(order=order, made=True))
 
     async def begun(self, order: Order) -> None:
         """Note that from now on the place of the machine depends on the order. Raises HypervisorError."""
-        await self._keep(JournalEntry(order=order, begun=True))
+        await self._keep(JournalEntry(order=order, begun=True, made=self.made(order.move)))
 
     async def ended(self, outcome: Progress, told: bool = False) -> None:
         """Note how the order ended. If this does not get to the disk, work is done again, but nothing becomes wrong."""

@@ -51,7 +51,7 @@ class Moves:
         forget: Forget | None = None,
     ) -> None:
         self._journal = Journal(directory, cloudlet)
-        self._place = ExecutionContext(drivers, guest_switch, leases, door, forget)
+        self._place = ExecutionContext(drivers, guest_switch, leases, door, forget, self._journal)
         self._reporter = Reporter(cloudlet, controller, self._place)
         self._works: dict[str, _Work] = {}
         self._newest: dict[str, int] = {}

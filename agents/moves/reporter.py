@@ -43,6 +43,7 @@ class Reporter:
         self._ready = asyncio.Event()
         self._platforms: dict[str, Platform] = {}
         self._told: dict[str, Platform] | None = None
+        self._initiates: list[str] | None = None
 
     def ready(self) -> None:
         """Note that the machines can be seen: an earlier report would say that there are none."""
@@ -115,6 +116,7 @@ class Reporter:
             if (
                 noted
                 or self._platforms != (self._told or {})
+                or self._place.initiates != (self._initiates or [])
                 or _looks(machines) != _looks(self._sent)
                 or ((machines or self._platforms) and loop.time() >= due)
             ):
@@ -131,17 +133,19 @@ class Reporter:
             await asyncio.sleep(TICK)
 
     async def _send(self, progress: list[Progress], machines: list[MachineState]) -> None:
-        unlisted, platforms = self._place.unlisted, self._platforms
+        unlisted, platforms, initiates = self._place.unlisted, self._platforms, self._place.initiates
+        news = platforms != self._told
         report = MoveReport(
             cloudlet=self._cloudlet,
             progress=progress,
             machines=machines,
             unlisted=unlisted,
-            platforms=platforms if platforms != self._told else None,
+            platforms=platforms if news else None,
             load=host_load.look() if platforms else None,
+            initiates=initiates if news or initiates != self._initiates else None,
         )
         await self._controller.moves(report)
-        self._sent, self._said, self._told = machines, "", platforms
+        self._sent, self._said, self._told, self._initiates = machines, "", platforms, initiates
         self._place.known(machines)
 
 

@@ -24,6 +24,10 @@ class Switch(Protocol):
         """Remove the old address and disconnect its vNIC. The address takes no new connections, and stays while it has
         some, for at most its linger time."""
 
+    async def linger(self, order: Order) -> None:
+        """Wait until nobody uses the address of a machine that is retired (controller/wire/initiations.py), for at most
+        its linger time, then disconnect its vNIC."""
+
 
 class Plain:
     """The switch for machines whose guests have no agent: only cables and announcements. The guest sees its links
@@ -50,6 +54,10 @@ class Plain:
         if order.addresses is not None and _changes(order):
             await asyncio.sleep(min(order.addresses.linger, _BLIND))
             await self._hypervisor.link(order.machine.name, order.serving, False)
+
+    async def linger(self, order: Order) -> None:
+        """Wait and disconnect as `leave` does."""
+        await self.leave(order)
 
 
 def waiting(order: Order) -> Nic:

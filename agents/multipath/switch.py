@@ -100,6 +100,18 @@ class GuestSwitch:
             await guest.retire(serving)
         await self._hypervisor.link(name, serving, False)
 
+    async def linger(self, order: Order) -> None:
+        """Let the address of a machine that is retired linger while connections use it and at most for its time, then
+        disconnect it. Raises HypervisorError."""
+        if (change := _Change.of(order)) is None:
+            return
+        name, old, new = order.machine.name, self._watches.both(change.old), self._watches.both(change.new)
+        left = await linger(Guest(self._hypervisor, name), old, new, change.linger)
+        if left != 0:
+            count = "nobody knows how many" if left is None else str(left)
+            log.warning("move %s: %s connections of %s end with %s", order.move, count, name, change.old)
+        await self._hypervisor.link(name, order.serving, False)
+
     async def _announced(self, name: str) -> None:
         for pause in _AGAIN:
             await asyncio.sleep(pause)

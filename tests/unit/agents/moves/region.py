@@ -86,6 +86,7 @@ class Ear:
         self.heard: list[Progress] = []
         self.machines: dict[str, str] = {}
         self.unlisted: list[str] = []
+        self.initiates: list[list[str]] = []
         self.listed: list[dict[str, str]] = []
         self._news = asyncio.Event()
 
@@ -98,6 +99,7 @@ class Ear:
         if any(p.number in self.gone and p.state == "running" and p.act in fenced for p in report.progress):
             raise ControllerRefused(409, "this order is not there any more")
         self.heard += report.progress
+        self.initiates += [report.initiates] if report.initiates is not None else []
         self.machines, self.unlisted = {state.name: state.condition for state in report.machines}, report.unlisted
         if not report.unlisted:
             self.listed.append(self.machines)
@@ -135,6 +137,7 @@ class Cloudlet:
         self.options = dict(OPTIONS)
         self.met: list[tuple[str, Client]] = []
         self.released: list[LeaseRelease] = []
+        self.leases: list[tuple[str, str, str | None]] = []
         self.door: list[tuple[str, str]] = []
         self.shut = False
         self.forgotten: list[tuple[str, tuple[str, ...]]] = []
@@ -162,6 +165,10 @@ class Cloudlet:
         self.released.append(release)
         if len(self.released) > 1:
             raise NoAnswer("its journal is gone")
+
+    def leased(self, endpoint: str, address: str, client: Client) -> bool:
+        """Return whether that lease is among `leases`."""
+        return (endpoint, address, client.mac) in self.leases
 
     async def admit(self, order: Order) -> None:
         """Record the call for the guard of sources; fail if it is shut."""
