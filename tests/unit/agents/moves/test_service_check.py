@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -12,19 +12,27 @@ from agents.moves.service_check import answers
 
 
 @asynccontextmanager
-async def serving(answer: bytes = b"") -> AsyncIterator[tuple[int, list[bytes]]]:
-    """Serve on a port of 127.0.0.1; yield it with the requests."""
+async def serving(answer: bytes | None = b"") -> AsyncIterator[tuple[int, list[bytes]]]:
+    """Serve on a port of 127.0.0.1; yield it with the requests. None: never answer; empty: close at once."""
     asked: list[bytes] = []
+    tasks: list[asyncio.Task[None] | None] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.append(asyncio.current_task())
         if answer:
             asked.append(await reader.readuntil(b"\r\n\r\n"))
             writer.write(answer)
+        elif answer is None:
+            await reader.read()
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield server.sockets[0].getsockname()[1], asked
+        await asyncio.sleep(0.01)
+        await asyncio.gather(*(task for task in tasks if task is not None))
 
 
 async def test_a_port_that_takes_connections() -> None:
@@ -75,12 +83,6 @@ async def test_other_answers(answer: bytes, reason: str) -> None:
 
 async def test_a_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_check, "_ONE", 0.05)
-
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
-    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with serving(None) as (port, _):
         with pytest.raises(HypervisorError, match=f"127.0.0.1 port {port} does not answer"):
             await answers(f"http:{port}/", "127.0.0.1", "lo")
