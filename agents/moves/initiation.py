@@ -28,6 +28,8 @@ async def initiate(order: Order, place: ExecutionContext, driver: Driver) -> Fig
     new = order.addresses.new if order.addresses is not None else None
     if initiation is None or new is None:
         raise Refused(f"the order to start {machine.name} anew does not say how, or at which address")
+    if initiation.handover is not None and not driver.capabilities.guest:
+        raise Refused(f"the driver {driver.name} runs no programs in guests, such as {initiation.handover}")
     began = asyncio.get_running_loop().time()
     if not place.made(order):
         if machine.name in await hypervisor.machines():

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from controller.wire.moves import Order
 
-MAKING = ("start", "prepare")
+MAKING = ("start", "prepare", "initiate")
 """Orders that make a machine."""
 
 

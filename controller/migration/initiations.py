@@ -56,15 +56,14 @@ async def obstacles(session: AsyncSession, intent: Intent, vm: VmRow, endpoint: 
     return [reason for reason in found if reason is not None]
 
 
-async def serves(session: AsyncSession, saga: Saga, at: datetime) -> None:
-    """Record that a VM which started anew serves, in the transaction in which its place changes, and tell of it."""
+async def serves(session: AsyncSession, saga: Saga, began: float, at: datetime) -> None:
+    """Record that a VM whose initiation `began` then (seconds since 1970) serves, in the transaction in which its place
+    changes, and tell of it. An agent that restarted meanwhile has measured less than the whole time."""
     plan, machine = saga.plan, saga.plan.machine
-    figures = saga.figures.get(Step.INITIATE)
-    seconds = figures.seconds if figures is not None else None
-    if seconds is not None:
-        row = InitiationRow(move=plan.move, vm=machine.name, image=machine.image, driver=machine.driver, at=at)
-        row.cloudlet, row.seconds = plan.destination.cloudlet, seconds
-        session.add(row)
+    seconds = max(saga.figures[Step.INITIATE].seconds or 0.0, at.timestamp() - began)
+    row = InitiationRow(move=plan.move, vm=machine.name, image=machine.image, driver=machine.driver, at=at)
+    row.cloudlet, row.seconds = plan.destination.cloudlet, seconds
+    session.add(row)
     data = {"device": plan.device, "endpoint": plan.destination.endpoint, "address": saga.address, "old": plan.old}
     text = f"VM {machine.name} serves anew at {plan.destination.endpoint}, known by {saga.address}"
     text += (

@@ -29,7 +29,7 @@ async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime, 
         await _settle(session, after, at)
     anew = after.plan.initiation is not None
     if anew and after.placed and not before.placed:
-        await initiations.serves(session, after, at)
+        await initiations.serves(session, after, before.since, at)
     if differs(before, after):
         await announce_permits.note(session, after.plan.machine.name)
     if after.swapped and not before.swapped:

@@ -20,7 +20,10 @@ class MoveMetrics:
         seconds = (1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0)
         pauses = (0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)
         self._ended = Counter(
-            "weft_moves_ended", "Moves that ended: done, copied (ahead of one), undone", ["state"], registry=registry
+            "weft_moves_ended",
+            "Moves that ended: done, copied (ahead of one), initiated (the VM started anew), undone",
+            ["state"],
+            registry=registry,
         )
         self._seconds = Histogram(
             "weft_move_seconds", "Time of moves that were done", buckets=seconds, registry=registry

@@ -109,6 +109,7 @@ ENDLESS = {
 }
 CANNOT = ENDLESS | {
     "POST /api/v1/cloudlets/{name}/session-keys": "keys are told over TLS alone, which is not served here",
+    "POST /api/v1/moves/initiation": "c2's agent, which is not here, has to tell that it can (test_initiations.py)",
     "POST /api/v1/moves/{name}/finish": "an address lingers at c2, whose agent is not here (test_moving.py)",
     "POST /api/v1/routes/release": "nothing is held back from a PE (test_held.py)",
     "POST /api/v1/route-servers/overtake": "there is no route server that could be ahead",

@@ -104,8 +104,6 @@ def use(say: Say) -> None:
     say("GET /api/v1/images/{name}/stores", name="i")
     copy = say("POST /api/v1/moves/ahead", {"vm": "web", "endpoint": "c2-lan"})["name"]
     say("DELETE /api/v1/moves/{name}", name=copy)
-    anew = say("POST /api/v1/moves/initiation", {"vm": "web", "endpoint": "c2-lan"})["name"]
-    say("DELETE /api/v1/moves/{name}", name=anew)
     later = say("POST /api/v1/moves/scheduled", {"vm": "web", "endpoint": "c2-lan", "at": "2027-01-31T18:00:00Z"})[
         "name"
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.hypervisor import Capabilities, HypervisorError
 from agents.hypervisors.simulated import SimulatedHypervisor
 from agents.hypervisors.simulated.machines import Machines
 from agents.moves import initiation as module
@@ -43,6 +43,17 @@ def tried(monkeypatch: pytest.MonkeyPatch, *failures: str) -> list[tuple[str, st
     monkeypatch.setattr(module, "answers", answers)
     monkeypatch.setattr(module, "_AGAIN", 0.01)
     return found
+
+
+async def guests_that_run_programs(two: Region, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start c2's agent again, with such a driver."""
+
+    async def capabilities(self: SimulatedHypervisor) -> Capabilities:
+        return Capabilities(version="simulated 1", disk=True, guest=True)
+
+    monkeypatch.setattr(SimulatedHypervisor, "capabilities", capabilities)
+    await two.c2.stop()
+    two.c2.start()
 
 
 async def test_the_whole_course(two: Region, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,13 +151,21 @@ async def test_the_handover_runs_in_the_new_machine(two: Region, monkeypatch: py
         return "taken over"
 
     monkeypatch.setattr(SimulatedHypervisor, "guest", guest)
+    await guests_that_run_programs(two, monkeypatch)
     done = await two.carry("c2", "initiate", initiation=Initiation(handover="/opt/take-over"))
     assert done.state == "done" and ran == [("c2", "vm1", "/opt/take-over", "10.1.0.3", "10.2.0.3")]
 
 
-async def test_a_handover_that_fails_fails_the_order(two: Region) -> None:
+async def test_a_handover_that_fails_fails_the_order(two: Region, monkeypatch: pytest.MonkeyPatch) -> None:
+    await guests_that_run_programs(two, monkeypatch)
     failed = await two.carry("c2", "initiate", initiation=Initiation(handover="/opt/take-over"))
     assert failed.state == "failed" and "no guest" in failed.detail
+
+
+async def test_a_driver_that_runs_no_programs_starts_nothing(two: Region) -> None:
+    refused = await two.carry("c2", "initiate", initiation=Initiation(handover="/opt/take-over"))
+    assert refused.state == "refused" and "no programs in guests, such as /opt/take-over" in refused.detail
+    assert two.c2.condition() == "gone"
 
 
 async def test_a_machine_that_has_ended_does_not_linger(two: Region) -> None:
