@@ -96,7 +96,7 @@ async def remove(order: Order, place: ExecutionContext, driver: Driver) -> None:
         return
     if name in await hypervisor.machines():
         await hypervisor.stop(name)
-        await hypervisor.discard(name)
+    await hypervisor.discard(name)  # a driver may not list a machine of which only the disk is left
     if order.act != "abort":
         await place.give_up(order)
     elif order.addresses is not None and order.addresses.new is not None:

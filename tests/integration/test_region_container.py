@@ -9,6 +9,7 @@ import pytest
 
 from lab import work
 from lab.containers.build import build
+from lab.errors import LabError
 from lab.paths import GUESTS, ROOT
 from lab.region import Region
 from lab.rest import Json, Rest
@@ -87,3 +88,35 @@ def test_it_comes_back_on_request_and_keeps_its_address_if_that_is_wanted(region
     assert (after["endpoint"], after["address"], after["condition"]) == ("c1-lan", before, "running")
     found = work.ask(region.namespace("m2"), before, ["memory", "verdict"])
     assert found["wrong"] == 0
+
+
+def becomes(rest: Rest, condition: str) -> Json:
+    """Wait until the container is in that condition, and return it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = dict(rest.get("/vms/k1"))
+        if found["condition"] == condition:
+            return found
+        time.sleep(0.2)
+    raise AssertionError(f"k1 does not become {condition}: {rest.get('/vms/k1')}")
+
+
+def test_it_starts_anew_elsewhere_and_its_old_machine_goes(region: Region, rest: Rest) -> None:
+    rest.post("/moves", {"vm": "k1", "endpoint": "c2-lan", "linger": 0})
+    assert wait(rest, None)["state"] == "done"
+    rest.post("/vms/k1/stop")
+    becomes(rest, "stopped")
+    rest.http.patch("/api/v1/vms/k1", json={"check": f"tcp:{work.PORT}"}).raise_for_status()
+    rest.post("/vms/k1/start")
+    before = becomes(rest, "running")
+    other = region.namespace("m2")
+    work.ask(other, before["address"], ["memory", "start", "mib=16", "rate=1"])
+    rest.post("/moves/initiation", {"vm": "k1", "endpoint": "c1-lan", "linger": 5})
+    move = wait(rest, None)
+    assert move["state"] == "done" and not move["reason"] and move["figures"]["initiate"]["seconds"] < 60, move
+    after = becomes(rest, "running")
+    assert (after["endpoint"], after["address"]) == ("c1-lan", "10.1.0.3")
+    assert after["serving"] != before["serving"]
+    work.ask(other, after["address"], ["memory", "start", "mib=16", "rate=1"])
+    with pytest.raises(LabError):
+        work.ask(other, before["address"], ["memory", "verdict"])

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from controller.core.clock import now
+from controller.db.initiations import InitiationRow
 from controller.db.vms import VmRow
 from controller.migration import follow_device as module
-from controller.migration import initiations
 from controller.migration.follow_device import AGAIN, consider
 from tests.unit.controller.conftest import Controller, Start
 from tests.unit.controller.fake_mover import breaking, running, settled
@@ -305,7 +305,7 @@ async def test_what_was_measured_is_decided_on(controller: Controller) -> None:
                 assert vm is not None
                 _, given, verdict = await consider(session, controller.region.intent, vm, "c2-lan")
                 courses.append((str(verdict.course), given.initiation_seconds))
-                row = initiations.InitiationRow(move=f"move-{seconds}", vm="v9", image="debian", driver="simulated")
+                row = InitiationRow(move=f"move-{seconds}", vm="v9", image="debian", driver="simulated")
                 row.cloudlet, row.seconds = "c3", seconds
                 session.add(row)
         assert courses[1][0] == "synthesise" and [given for _, given in courses] == [None, 0.1, 500.05]

@@ -141,7 +141,7 @@ def test_a_source_without_a_word_loses_its_machine_when_it_is_back() -> None:
     for _ in range(100):
         world.controller("done")
         world.wait(10.0)
-    assert world.saga.phase is Phase.DONE and not world.saga.swapped
+    assert (world.saga.phase, world.saga.swapped) == (Phase.DONE, False)
     assert (world.saga.address, world.saga.here.endpoint) == (NEW, "c2-lan")
     world.agents["source"].linked = True
     stride(world)
