@@ -416,3 +416,13 @@ async def test_a_disk_that_is_full_is_no_answer(tmp_path: Path, monkeypatch: pyt
         ("pair", "1"): 1,
         ("pair", "2"): 2,
     }
+
+
+async def test_the_agent_knows_which_client_has_leased_an_address(site: Site) -> None:
+    async with site.running() as lan:
+        granted = await lan.grant(request(1))
+        mine, other = (Client(mac=f"02:00:5e:00:00:{number:02x}") for number in (1, 2))
+        assert lan.leased(granted.address, mine) and not lan.leased(granted.address, other)
+        assert not lan.leased("10.1.0.1", mine) and not lan.leased("10.1.0.99", mine)
+        site.clock.now += 601
+        assert not lan.leased(granted.address, mine)

@@ -13,8 +13,10 @@ import pytest
 
 from agents.controller.client import Controller as Door
 from agents.hypervisors.found import GROUP, Drivers
+from agents.hypervisors.simulated.machines import Machines
 from agents.moves import Moves
 from agents.settings import HypervisorSettings
+from controller.db import initiators
 from controller.wire.desired import Desired
 from controller.wire.moves import Orders
 from tests.unit.controller.conftest import Controller
@@ -121,6 +123,53 @@ async def test_there_and_back(controller: Controller, tmp_path: Path) -> None:
             await settled(partial(at, controller, endpoint))
             vm = await controller.get("/vms/v1")
             assert (vm["serving"], vm["address"]) == (serving, address)
+
+
+async def initiated(controller: Controller, endpoint: str) -> str:
+    body = {"vm": "v1", "endpoint": endpoint, "linger": 0}
+    return str((await controller.post("/moves/initiation", body))["name"])
+
+
+async def told(controller: Controller) -> bool:
+    """Return whether both agents have told that they can start VMs anew."""
+    async with controller.region.database.read() as session:
+        return all([await initiators.of(session, name) == {"simulated"} for name in ("c1", "c2")])
+
+
+async def test_anew_there_and_anew_back(controller: Controller, tmp_path: Path) -> None:
+    async with town(controller, tmp_path) as sites:
+        await settled(lambda: told(controller))
+        boots = set()
+        for endpoint, serving, address in (("c2-lan", "b", "10.2.0.3"), ("c1-lan", "a", "10.1.0.3")):
+            here, there = (sites[name].state for name in (("c1", "c2") if endpoint == "c2-lan" else ("c2", "c1")))
+            move = await over(controller, await initiated(controller, endpoint))
+            assert (move["state"], move["reason"]) == ("done", ""), move
+            await settled(partial(at, controller, endpoint))
+            vm = await controller.get("/vms/v1")
+            assert (vm["serving"], vm["address"]) == (serving, address)
+            record = Machines(there).read("v1")
+            assert record is not None and record.condition == "running" and Machines(here).read("v1") is None
+            boots.add(record.boot)
+        assert len(boots) == 2, "it was booted anew"
+
+
+@pytest.mark.parametrize("side", ["c1", "c2"])
+@pytest.mark.parametrize("step", ["initiate", "leave", "discard"])
+async def test_an_agent_is_restarted_in_an_initiation(
+    controller: Controller, tmp_path: Path, step: str, side: str
+) -> None:
+    async with town(controller, tmp_path) as sites:
+        await settled(lambda: told(controller))
+        name = await initiated(controller, "c2-lan")
+        async with asyncio.timeout(10):
+            while (await controller.get(f"/moves/{name}"))["step"] not in (step, "normal"):  # noqa: ASYNC110
+                await asyncio.sleep(0.002)
+        await sites[side].stop()
+        sites[side].start()
+        move = await over(controller, name)
+        assert move["state"] == "done", move
+        await settled(lambda: at(controller, "c2-lan"))
+        assert Machines(sites["c1"].state).read("v1") is None
 
 
 @pytest.mark.parametrize("side", ["c1", "c2"])

@@ -198,3 +198,27 @@ async def test_answers_that_are_none(answer: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fake, "guest", guest)
     with pytest.raises(HypervisorError, match="weft-guest up"):
         await switched(fake).activate(order("activate"))
+
+
+async def test_the_address_of_a_machine_that_is_retired_lingers_while_connections_use_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those without Multipath TCP count as well."""
+    monkeypatch.setattr(linger, "_LOOKS", (0.0,))
+    talk = Talk(FIRST, PLAIN, "", FIRST, "", "")
+    await switched(talk).linger(order("leave", seconds=60))
+    assert talk.asked == ["look"] * 6 + ["link a out"]
+
+
+async def test_it_lingers_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linger, "_LOOKS", (0.0,))
+    for looks in (PLAIN, None):
+        talk = Talk(looks)
+        await switched(talk).linger(order("leave", seconds=0))
+        assert talk.asked[-1] == "link a out"
+
+
+async def test_an_address_that_stays_does_not_linger() -> None:
+    fake = Fake()
+    await switched(fake).linger(order("leave", new=None))
+    assert fake.asked == []
