@@ -133,7 +133,7 @@ async def initiated(controller: Controller, endpoint: str) -> str:
 async def told(controller: Controller) -> bool:
     """Return whether both agents have told that they can start VMs anew."""
     async with controller.region.database.read() as session:
-        return all([await initiators.of(session, name) == {"simulated"} for name in ("c1", "c2")])
+        return all([await initiators.of(session, name) == frozenset({"simulated"}) for name in ("c1", "c2")])
 
 
 async def test_anew_there_and_anew_back(controller: Controller, tmp_path: Path) -> None:
