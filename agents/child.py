@@ -5,7 +5,9 @@ Programs that are called for one answer are in `command.py`; those that outlive 
 """
 
 import asyncio
+import errno
 import os
+import shutil
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable, Sequence
@@ -29,6 +31,8 @@ async def follow(
 ) -> int | None:
     """Run a program to its end, and return its exit code; None if it was ended after `seconds`. `heard` gets each line
     of its output, `complained` each printable one that it complains of. Raises OSError if it cannot start."""
+    if shutil.which(argv[0]) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
     process = await asyncio.create_subprocess_exec(
         *_DIES_WITH_US, *argv, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, process_group=0
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from controller.wire.images import REGISTRY_PATTERN
 from controller.wire.initiations import CHECK_PATTERN, PROGRAM_PATTERN
 from controller.wire.machines import CPU_PATTERN
 from controller.wire.names import CLIENT_ID_PATTERN, MAC_PATTERN, NAME_PATTERN
@@ -28,6 +29,7 @@ FORMS: Mapping[str, tuple[str, str]] = {
     r"^[0-9A-Za-z_-]{43,128}$": ("43 to 128 letters, digits, hyphens and underscores", "x" * 43),
     r"^[0-9a-zA-Z-]+$": ("letters, digits and hyphens", "run-7"),
     r"^[A-Za-z0-9_.-]{1,63}$": ("letters, digits, dots, hyphens and underscores, 63 at most", "cpu"),
+    REGISTRY_PATTERN: ("a registry and a repository, without a tag", "registry.example.net/camera"),
     CHECK_PATTERN: ("tcp:PORT or http:PORT/PATH", "http:8080/ready"),
     PROGRAM_PATTERN: ("a path from the root, of visible ASCII characters without spaces", "/opt/take-over"),
     CPU_PATTERN: (

@@ -41,12 +41,12 @@ COLUMNS = [
 def _came(row: Row) -> str | None:
     """Return how much of an image has come."""
     total = row.get("total")
-    return f"{size(row['done'])} of {size(total)}" if total else None
+    return f"{size(row.get('done', 0))} of {size(total)}" if total else None
 
 
 STORES = [
     ("CLOUDLET", at("cloudlet")),
-    ("IMAGE", lambda row: str(row["digest"])[:12]),
+    ("IMAGE", lambda row: str(row.get("digest", ""))[:12]),
     ("CONDITION", state("condition")),
     ("BYTES", _came),
     ("REASON", prose("detail")),

@@ -19,10 +19,10 @@ from tests.unit.cli.test_main import weft_process
 
 POLICY = (Path(__file__).parents[3] / "policies/examples/evpn.yaml").read_text()
 HOSTS = "address,name\n10.1.0.9,printer\n"
-LOCAL = ("login", "logout")
+LOCAL = (["login"], ["logout"], ["image", "push"])
 """Commands that send no request to the controller."""
 
-ASKING = [words for words in EXAMPLES if words[0] not in LOCAL]
+ASKING = [words for words in EXAMPLES if list(words[:1]) not in LOCAL and list(words[:2]) not in LOCAL]
 
 
 def page(request: httpx.Request) -> httpx.Response:

@@ -35,6 +35,7 @@ OWN = {
     "changes/flow.py",
     "leases/reservations.py",
     "migration/controller_steps.py",
+    "migration/initiations.py",  # each is a move's
     "migration/move_schedule.py",
     "migration/moves.py",
     "migration/transitions.py",  # the steps of a move are limited in number

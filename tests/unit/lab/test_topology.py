@@ -44,7 +44,9 @@ def test_shipped_topologies_load(path: Path) -> None:
     topology = load(path)
     assert topology.policy and topology.policy.is_file()
     moving = {"evpn"} if path.stem == "move-evpn" else {"vpls"}
-    assert {cloudlet.pe for cloudlet in topology.cloudlets} == (moving if topology.machines else {"vpls", "evpn"})
+    assert {cloudlet.pe for cloudlet in topology.cloudlets} == (
+        moving if topology.machines or topology.stores else {"vpls", "evpn"}
+    )
 
 
 def test_only_some_regions_encrypt(tmp_path: Path) -> None:
