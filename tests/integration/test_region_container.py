@@ -55,7 +55,7 @@ def wait(rest: Rest, step: str | None, seconds: float = 180) -> Json:
 
 def test_a_container_follows_its_device_and_keeps_its_connections(region: Region, rest: Rest, tmp_path: Path) -> None:
     before = rest.get("/vms/k1")
-    assert before["driver"] == "container" and before["address"] == "10.1.0.3"
+    assert before["driver"] == "container" and before["address"] in ("10.1.0.3", "10.1.0.5")  # m1 or m2 came first
     other = region.namespace("m2")
     work.ask(other, before["address"], ["memory", "start", "mib=16", "rate=1"])
     stream = work.Stream(other, before["address"], tmp_path / "stream.csv", down=300_000, up=100_000)
