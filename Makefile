@@ -163,6 +163,10 @@ bench-thin: build ## a guest moves over thin lines, by weft-transfer and by QEMU
 bench-container: build ## a container moves over thin lines, by Weft, by podman and with its whole file system; half an hour; BENCH="--rate 5 60 --service python --way weft --often 3 --add"; docs/reports/bench-container.md
 	$(PY) -m lab.bench_container $(BENCH) --output docs/reports/bench-container.json --document docs/reports/bench-container.md
 
+.PHONY: bench-synthesise
+bench-synthesise: build ## a container follows by a move, and by a new start; ten minutes; BENCH="--rate 5 --mib 4 64 --often 3 --add"; docs/reports/bench-synthesise.md
+	$(PY) -m lab.bench_synthesise $(BENCH) --output docs/reports/bench-synthesise.json --document docs/reports/bench-synthesise.md
+
 .PHONY: bench-tunnel
 bench-tunnel: build ## encrypted tunnels beside plain VXLAN, a full mesh of 24, new keys, a dead peer; eight minutes; docs/reports/bench-tunnel.md; BENCH="--only mesh --sizes 2,8"
 	$(PY) -m tests.bench.tunnel $(BENCH) --output $(B)/bench-tunnel.json --document docs/reports/bench-tunnel.md
