@@ -30,9 +30,8 @@ func NewDecoder(memory *Memory, references ...Pages) *Decoder {
 // Decode returns the bytes of the stream that a batch stands for, valid until the next call, and its operations. Raises
 // ErrDigest if they are not the encoder's. The mirror may be wrong then, until the same batch has come again alone
 // (Batch.Alone).
-func (d *Decoder) Decode(packed []byte) (found []byte, counts Counts, err error) {
-	defer faults(&err)()
-	in := &input{bytes: packed}
+func (d *Decoder) Decode(packed []byte) ([]byte, Counts, error) {
+	in, counts := &input{bytes: packed}, Counts{}
 	level := in.take(1)[0]
 	size, code, literals := in.number(MostStream), in.number(mostCode), in.number(2*MostStream)
 	digest := in.take(digestSize)
@@ -41,6 +40,7 @@ func (d *Decoder) Decode(packed []byte) (found []byte, counts Counts, err error)
 	}
 	plain := in.bytes
 	if level != byte(Stored) {
+		var err error
 		if plain, err = decompress(d.plain, in.bytes, code+literals); err != nil {
 			return nil, counts, fmt.Errorf("a batch that cannot be opened: %w", err)
 		}

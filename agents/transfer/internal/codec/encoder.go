@@ -73,8 +73,7 @@ func (e *Encoder) Forget() {
 func (e *Encoder) had(n int) bool { return e.sent[n/64]&(1<<(n%64)) != 0 }
 
 // Add adds a record to the batch. `blocks` are those that the stream has announced so far.
-func (e *Encoder) Add(record stream.Record, blocks []stream.Block) (err error) {
-	defer faults(&err)()
+func (e *Encoder) Add(record stream.Record, blocks []stream.Block) error {
 	for _, block := range blocks[len(e.order):] {
 		index, grown, err := e.memory.place(block)
 		if err != nil {
@@ -87,6 +86,7 @@ func (e *Encoder) Add(record stream.Record, blocks []stream.Block) (err error) {
 		e.order = append(e.order, index)
 		e.sent = append(e.sent, make([]uint64, words(e.memory.Len())-len(e.sent))...)
 	}
+	var err error
 	if e.batch.Stream, err = record.Append(e.batch.Stream, blocks); err != nil {
 		return err
 	}
