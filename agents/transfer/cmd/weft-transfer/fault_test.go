@@ -81,8 +81,8 @@ func TestAMirrorThatIsCutIsAnErrorAndNoCrash(t *testing.T) {
 	if o.received == nil || !strings.Contains(o.received.Error(), "a mirror or reference file cannot be accessed") {
 		t.Errorf("received: %v", o.received)
 	}
-	if o.sent == nil {
-		t.Error("the source's end says that all went well")
+	if o.sent == nil || !strings.Contains(o.sent.Error(), "cannot be accessed") {
+		t.Errorf("sent: %v", o.sent)
 	}
 }
 

@@ -53,7 +53,14 @@ func (d *Destination) Run(ctx context.Context, qemu halfCloser) error {
 	})
 	defer stop()
 	group.Go(func() error { return d.read(ctx, frames) })
-	group.Go(guarded(func() error { return d.decode(frames, qemu) }))
+	group.Go(func() error {
+		err := guarded(func() error { return d.decode(frames, qemu) })()
+		var file *lost
+		if errors.As(err, &file) {
+			return d.line.Refuse(err.Error()) // the source's agent has to tell why
+		}
+		return err
+	})
 	group.Go(func() error { return d.back(qemu) })
 	return group.Wait()
 }

@@ -5,6 +5,13 @@ import (
 	"runtime/debug"
 )
 
+// lost says that a mapped file cannot be read or written.
+type lost struct{ address uintptr }
+
+func (l *lost) Error() string {
+	return fmt.Sprintf("a mirror or reference file cannot be accessed at %#x: is its disk full, or was it cut?", l.address)
+}
+
 // guarded returns work that fails, and does not end the process, when a mapped file cannot be read or written: its disk
 // is full or broken, or somebody has cut it.
 func guarded(work func() error) func() error {
@@ -19,7 +26,7 @@ func guarded(work func() error) func() error {
 			if !is {
 				panic(found)
 			}
-			err = fmt.Errorf("a mirror or reference file cannot be accessed at %#x: is its disk full, or was it cut?", fault.Addr())
+			err = &lost{fault.Addr()}
 		}()
 		return work()
 	}

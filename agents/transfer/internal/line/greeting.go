@@ -3,8 +3,13 @@ package line
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
+	"time"
 )
+
+// parting is how long an end that refuses waits until the other one has gone.
+const parting = 2 * time.Second
 
 // Version is that of the frames, batches and greetings. Both ends must have the same one.
 const Version = 3
@@ -67,9 +72,15 @@ func (l *Line) Greet(own Has, source bool) (Greeted, error) {
 	return agree(first, second), nil
 }
 
-// Refuse tells the other end why this one ends the session, and returns that as an error.
+// Refuse tells the other end why this one ends the session, and returns that as an error. What the other end has sent
+// meanwhile is read for a moment, until it has gone: a connection that is closed with unread bytes is reset (RFC 1122,
+// section 4.2.2.13), and the reason would be lost.
 func (l *Line) Refuse(reason string) error {
-	_ = l.Write(Refusal, []byte(reason)) // the session ends in any case
+	if l.Write(Refusal, []byte(reason)) == nil {
+		stop := time.AfterFunc(parting, func() { _ = l.conn.Close() })
+		_, _ = io.Copy(io.Discard, l.conn)
+		stop.Stop()
+	}
 	return fmt.Errorf("the session is refused: %s", reason)
 }
 
