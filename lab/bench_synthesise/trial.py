@@ -72,7 +72,7 @@ def served(region: Region, rest: Rest, rate: int, mib: int, way: Way) -> Served:
     """Let the container write its memory, then go to the other cloudlet, and return what that took."""
     vm = rest.get("/vms/k1")
     there = "c2-lan" if vm["endpoint"] == "c1-lan" else "c1-lan"
-    work.ask(region.namespace("m2"), vm["address"], ["memory", "start", f"mib={mib}", "rate=1"])
+    work.ask(region.namespace("m2"), vm["address"], ["memory", "start", f"mib={mib}", "rate=0.1"])
     time.sleep(_WRITES)
     forecast = rest.get("/moves/prediction", vm="k1", endpoint=there)
     body = {"vm": "k1", "endpoint": there, "linger": 0}

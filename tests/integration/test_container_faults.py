@@ -161,7 +161,7 @@ def test_a_disk_that_is_full_there_costs_the_move(working: Hosts) -> None:
     state.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(state)], check=True)
     try:
-        with pytest.raises(HypervisorError, match="no space left on device|is its disk full"):
+        with pytest.raises(HypervisorError, match=r"no space left on device|is its disk full"):
             memory(working.one, "m1", prepare(working.two, "m1"))
         aborted(working.one, working.two)
     finally:

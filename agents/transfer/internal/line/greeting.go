@@ -72,8 +72,8 @@ func (l *Line) Greet(own Has, source bool) (Greeted, error) {
 	return agree(first, second), nil
 }
 
-// Refuse tells the other end why this one ends the session, and returns that as an error. What the other end has sent
-// meanwhile is read for a moment, until it has gone: a connection that is closed with unread bytes is reset (RFC 1122,
+// Refuse tells the other end why this one ends the session, and returns that as an error. Bytes that the other end has sent
+// meanwhile are read for a moment, until it has gone: a connection that is closed with unread bytes is reset (RFC 1122,
 // section 4.2.2.13), and the reason would be lost.
 func (l *Line) Refuse(reason string) error {
 	if l.Write(Refusal, []byte(reason)) == nil {
