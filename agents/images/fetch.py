@@ -54,15 +54,20 @@ class Store:
         """Whether the cloudlet has a certificate: without one it neither serves other cloudlets nor asks them."""
         return (self.identity / "certificate.pem").is_file()
 
+    def usable(self, sources: Sequence[ImageSource]) -> list[ImageSource]:
+        """Return the sources that the cloudlet can ask."""
+        return [source for source in sources if source.registry is not None or self.known]
+
 
 def command(
     store: Store, image: WantedImage, sources: Sequence[ImageSource], left: int | None, *, replace: bool
 ) -> list[str]:
-    """Return the command line. `left` are the bytes that may still come. All sources share one limit, the lowest."""
+    """Return the command line for sources that are usable. `left` are the bytes that may still come. All sources share
+    one limit, the lowest."""
     argv = [PROGRAM, "fetch", "--image", image.name, "--digest", f"sha256:{image.digest}"]
     argv += ["--directory", str(store.directory)]
     for source in sources:
-        if source.cloudlet is not None and source.address is not None and store.known:
+        if source.cloudlet is not None and source.address is not None:
             argv += ["--from", f"{source.cloudlet}={source.address}"]
         elif source.registry is not None:
             argv += ["--registry", source.registry.removeprefix("http://")]

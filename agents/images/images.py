@@ -94,7 +94,9 @@ class Images:
             return Plan()
         decided = Plan()
         if self._wanted is not None:
-            decided = plan(self._wanted.images, self._stored, self._fetched.images, self._used())
+            # Only what the agent has fetched is ever removed or replaced. Drivers read the records of all machines.
+            used = await asyncio.to_thread(self._used) if self._fetched.images else None
+            decided = plan(self._wanted.images, self._stored, self._fetched.images, used)
             self._tries.keep(self._wanted.images, decided.refused)
             await self._remove(decided)
         self._server.intend(self._vtep if any(self._stored.values()) else None)
@@ -141,16 +143,12 @@ class Images:
             return Outcome(False, f"the controller does not say where it can be fetched: {error}")
         if found.digest != image.digest:
             return Outcome(False, "the policy has just changed")
+        if not (sources := self._store.usable(found.sources)):
+            return Outcome(False, "no cloudlet serves it, and the policy names no registry")
         left = None
         if self._store.most is not None:
             left = self._store.most - await asyncio.to_thread(layouts.size, self._store.directory)
-        argv = command(self._store, image, found.sources, left, replace=replace)
-        if "--from" not in argv and "--registry" not in argv:
-            return Outcome(False, "no cloudlet serves it, and the policy names no registry")
-        try:
-            self._store.directory.mkdir(mode=0o755, parents=True, exist_ok=True)
-        except OSError as error:
-            return Outcome(False, f"{self._store.directory} cannot be made: {error.strerror}")
+        argv = command(self._store, image, sources, left, replace=replace)
         self._tries.hear(image)
         self._reporter.wake()
 

@@ -43,7 +43,7 @@ class Images:
         """Return the images that belong to a cloudlet. Raises Unavailable."""
         intent = self._intent()
         homes: dict[str, str] = {}
-        if names := image_placement.devices(intent):
+        if names := intent.policy.image_devices:
             async with self._database.read() as session:
                 homes = await vms.homes(session, names)
         return WantedImages(cloudlet=cloudlet, images=image_placement.wanted(intent, cloudlet, homes))

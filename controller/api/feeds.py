@@ -8,7 +8,6 @@ from controller.api import streams
 from controller.core.desired import desired
 from controller.core.filters import access
 from controller.core.filters import pools as ruled_pools
-from controller.core.image_placement import devices
 from controller.core.intent import Cloudlet
 from controller.core.neighbours import candidates
 from controller.core.unavailable import Unavailable
@@ -158,5 +157,5 @@ def _placed(region: Region, cloudlet: Cloudlet) -> object:
     looked up anew every HOMES seconds."""
     intent = region.intent
     pools = [intent.pools_of.get(endpoint.name) for endpoint in intent.endpoints_of.get(cloudlet.name, ())]
-    turn = int(monotonic() // HOMES) if devices(intent) else None
+    turn = int(monotonic() // HOMES) if intent.policy.image_devices else None
     return intent.policy.images, cloudlet.speaks, cloudlet.labels, pools, turn

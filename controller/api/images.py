@@ -42,7 +42,7 @@ class ImagePlace(BaseModel):
 
 
 class StoredImage(BaseModel):
-    """An image that a cloudlet's agent stores or is to fetch, as it has reported at `at`: the SHA-256 digest of its
+    """An image that a cloudlet's agent stores or is to fetch, as it has reported since `at`: the SHA-256 digest of its
     manifest, its condition there, the bytes that are there, all its bytes, and the reason of a failure."""
 
     model_config = ConfigDict(from_attributes=True)

@@ -50,7 +50,7 @@ STORES = [
     ("CONDITION", state("condition")),
     ("BYTES", _came),
     ("REASON", prose("detail")),
-    ("REPORTED", when("at")),
+    ("SINCE", when("at")),
 ]
 
 

@@ -11,18 +11,13 @@ Homes = Mapping[str, str]
 """Device → the endpoint at which its VM is."""
 
 
-def devices(intent: Intent) -> frozenset[str]:
-    """Return all devices that the policy's images name."""
-    return frozenset(device for rule in intent.policy.images.values() for device in rule.devices)
-
-
 def wanted(intent: Intent, cloudlet: str, homes: Homes) -> list[WantedImage]:
     """Return the images that belong to a cloudlet, sorted by name. `homes` has the devices that the policy's images
     name, those without a VM left out. A cloudlet that does not take part has no images."""
     found = intent.cloudlets.get(cloudlet)
     if found is None or not found.speaks or intent.is_host(found):
         return []
-    images = sorted(intent.policy.images.values(), key=lambda image: image.name)
+    images = (image for _, image in sorted(intent.policy.images.items()))
     return [WantedImage(name=i.name, digest=i.digest) for i in images if _placed(intent, i, found, homes)]
 
 

@@ -21,7 +21,7 @@ _LONGEST = 1000  # characters of a detail
 
 
 class StoredImageRow(Base):
-    """A wire ImageState. `port` is that of the cloudlet's report."""
+    """A wire ImageState. `port` is that of the cloudlet's report, and `at` when the row last changed."""
 
     __tablename__ = "stored_images"
 
@@ -68,8 +68,11 @@ async def tell(session: AsyncSession, report: ImageReport) -> list[tuple[str | N
             before = row.condition if row.digest == state.digest else None
         if before != state.condition:
             changed.append((before, state))
-        row.digest, row.condition, row.done, row.total = state.digest, state.condition, state.done, state.total
-        row.detail, row.port, row.at = printable(state.detail, _LONGEST), report.port, now()
+        detail = printable(state.detail, _LONGEST)
+        told = (state.digest, state.condition, state.done, state.total, detail, report.port)
+        if told != (row.digest, row.condition, row.done, row.total, row.detail, row.port):
+            row.digest, row.condition, row.done, row.total, row.detail, row.port = told
+            row.at = now()
     return changed
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lab import work
+from lab.errors import LabError
 from lab.paths import BUILD, ROOT
 from lab.patience import until
 from lab.region import Region
@@ -82,15 +83,16 @@ def served(region: Region, rest: Rest, rate: int, mib: int, way: Way) -> Served:
     until(lambda: _done(rest, name, step), _why(rest, name), _LONGEST)
     seconds = time.monotonic() - began
     until(lambda: rest.get(f"/moves/{name}")["ended_at"] is not None, _why(rest, name), 120)
+    if (ended := rest.get(f"/moves/{name}"))["state"] != "done":
+        raise LabError(f"{name} was undone: {ended['reason']}")
     predicted, initiation = forecast["estimate"]["seconds"], forecast["initiation_seconds"]
     return Served(rate, mib, way, seconds, predicted, initiation, forecast["course"])
 
 
 def _done(rest: Rest, name: str, step: str) -> bool:
     found = rest.get(f"/moves/{name}")
-    if found["state"] == "undone":
-        raise SystemExit(f"{name} was undone: {found['reason']}")
-    return any(one["step"] == step and one["state"] == "done" for one in found["steps"])
+    steps = found["steps"]
+    return found["state"] == "undone" or any(one["step"] == step and one["state"] == "done" for one in steps)
 
 
 def _why(rest: Rest, name: str) -> Callable[[], Json]:

@@ -7,6 +7,7 @@ before it."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from controller.core.policy.promises import PolicyTest
 from controller.wire.flavours import Flavour
@@ -130,9 +131,9 @@ class AccessRule:
 
 @dataclass(frozen=True)
 class BandwidthLimit:
-    """The most bits per second that each transfer of memory or disk from `source` to `destination` may take (None: any
-    cloudlet), always or in these `hours`: minutes of a day in UTC, the second exclusive, and below the first if they
-    span midnight."""
+    """The most bits per second that each transfer of memory, disk or an image from `source` to `destination` may take
+    (None: any cloudlet), always or in these `hours`: minutes of a day in UTC, the second exclusive, and below the first
+    if they span midnight."""
 
     bits: int
     source: str | None = None
@@ -243,3 +244,8 @@ class Rules:
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
     images: Mapping[str, PlacedImage] = field(default_factory=dict)
     tests: tuple[PolicyTest, ...] = ()
+
+    @cached_property
+    def image_devices(self) -> frozenset[str]:
+        """All devices that images name."""
+        return frozenset(device for image in self.images.values() for device in image.devices)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from controller.core import edits
-from controller.core.image_placement import devices, wanted
+from controller.core.image_placement import wanted
 from controller.core.image_sources import ASSUMED, Holder, nearest
 from controller.core.intent import CloudletState, Intent
 from controller.core.policy.model import PlacedImage, Rules
@@ -57,7 +57,7 @@ def test_an_image_belongs_where_one_condition_is_met(image: PlacedImage, where: 
 def test_a_device_has_its_image_wherever_its_vm_can_follow(homes: dict[str, str], where: set[str]) -> None:
     image = replace(PLAIN, devices=frozenset({"ana", "bob"}))
     assert places(image, homes) == where
-    assert devices(region(image)) == {"ana", "bob"}
+    assert region(image).policy.image_devices == {"ana", "bob"}
 
 
 def test_a_cloudlet_that_does_not_take_part_has_no_images() -> None:

@@ -111,6 +111,16 @@ async def over(controller: Controller, name: str) -> dict[str, Any]:
             await asyncio.sleep(0.05)
 
 
+async def restarted(controller: Controller, site: Site, name: str, step: str) -> dict[str, Any]:
+    """Restart a site's agent when the move is at that step, or past all; return the move at its end."""
+    async with asyncio.timeout(10):
+        while (await controller.get(f"/moves/{name}"))["step"] not in (step, "normal"):  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+    await site.stop()
+    site.start()
+    return await over(controller, name)
+
+
 async def start(controller: Controller, endpoint: str) -> str:
     return str((await controller.post("/moves", {"vm": "v1", "endpoint": endpoint, "linger": 0}))["name"])
 
@@ -161,12 +171,7 @@ async def test_an_agent_is_restarted_in_an_initiation(
     async with town(controller, tmp_path) as sites:
         await settled(lambda: told(controller))
         name = await initiated(controller, "c2-lan")
-        async with asyncio.timeout(10):
-            while (await controller.get(f"/moves/{name}"))["step"] not in (step, "normal"):  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
-        await sites[side].stop()
-        sites[side].start()
-        move = await over(controller, name)
+        move = await restarted(controller, sites[side], name, step)
         assert move["state"] == "done", move
         await settled(lambda: at(controller, "c2-lan"))
         assert Machines(sites["c1"].state).read("v1") is None
@@ -177,11 +182,6 @@ async def test_an_agent_is_restarted_in_an_initiation(
 async def test_an_agent_is_restarted(controller: Controller, tmp_path: Path, step: str, side: str) -> None:
     async with town(controller, tmp_path) as sites:
         name = await start(controller, "c2-lan")
-        async with asyncio.timeout(10):
-            while (await controller.get(f"/moves/{name}"))["step"] not in (step, "normal"):  # noqa: ASYNC110
-                await asyncio.sleep(0.002)
-        await sites[side].stop()
-        sites[side].start()
-        move = await over(controller, name)
+        move = await restarted(controller, sites[side], name, step)
         assert move["state"] == "done", move
         await settled(lambda: at(controller, "c2-lan"))

@@ -18,7 +18,7 @@ import (
 )
 
 const fetchPurpose = `brings the image with a manifest's digest to DIRECTORY/IMAGE, from the first source that can give it.
-Sources are tried in the order of the command line. What an ended run has left is continued. Progress is on stdout, as
+Sources are tried in the order of the command line. It continues where an ended run has stopped. Progress is on stdout, as
 lines of JSON; exit code 1: it may succeed later, 3: not without another command line.`
 
 // origin is a source as the command line names it.

@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"weft/agents/transfer/internal/images"
 )
 
@@ -33,6 +35,7 @@ type usageError struct{ error }
 func (u *usageError) Unwrap() error { return u.error }
 
 func main() {
+	_ = unix.Umask(0o022) // machines of other users read images, whatever the agent's own files are like
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

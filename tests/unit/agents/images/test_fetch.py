@@ -35,7 +35,9 @@ def test_sources_keep_their_order_and_the_lowest_limit_counts(tmp_path: Path) ->
 
 def test_without_a_certificate_only_the_registry_is_asked(tmp_path: Path) -> None:
     sources = [ImageSource(cloudlet="c2", address="192.0.2.2:7790"), ImageSource(registry="r.example/camera")]
-    words = command(store(tmp_path, known=False), IMAGE, sources, None, replace=False)
+    stranger = store(tmp_path, known=False)
+    assert stranger.usable(sources[:1]) == [] and stranger.usable(sources) == sources[1:]
+    words = command(stranger, IMAGE, stranger.usable(sources), None, replace=False)
     assert "--from" not in words and "--identity" not in words and "--plain-http" not in words
     assert "r.example/camera" in words
 

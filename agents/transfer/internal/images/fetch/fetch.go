@@ -47,6 +47,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		Options: o, place: filepath.Join(o.Directory, o.Image), out: map[*source.Source]error{},
 		limit: images.Bandwidth(o.Bandwidth), progress: newProgress(o.Output),
 	}
+	if err := os.MkdirAll(o.Directory, 0o755); err != nil {
+		return err
+	}
 	if settled, err := f.settled(); err != nil {
 		return err
 	} else if settled {
