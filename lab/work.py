@@ -20,7 +20,8 @@ PORT = 5201
 @dataclass(frozen=True)
 class Side:
     """The bytes that one end of a stream received and sent; `wrong` of them were not the right bytes. `gap` is the
-    longest time in seconds without a byte, and `gap_at` when it began, in seconds since the stream did."""
+    longest time in seconds without a byte, and `gap_at` when it began, in seconds since the stream did. `send_error`
+    ended its sending before the stream's end."""
 
     received: int
     wrong: int
@@ -28,6 +29,7 @@ class Side:
     gap: float
     gap_at: float
     sent: int
+    send_error: str | None = None
 
 
 @dataclass(frozen=True)

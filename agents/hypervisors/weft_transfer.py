@@ -250,7 +250,7 @@ class WeftTransfer:
             said = self._path("log").read_text(errors="replace").strip()[-400:]
         except OSError:
             said = ""
-        return printable(said, 400) or f"{PROGRAM} has ended"
+        return printable(said, 400) or f"{PROGRAM} {'does not answer' if self.runs() else 'has ended'}"
 
     async def _ask(self) -> bytes | None:
         """Return the status that the process gives; None if it does not run."""

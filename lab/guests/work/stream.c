@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-enum { TAIL = 256, CHUNK = 65536 };
+enum { TAIL = 384, CHUNK = 65536 };
 static const uint64_t UP = 0x75700000; /* the two directions have patterns of their own */
 static const double SLOT = 0.01;
 
@@ -22,6 +22,7 @@ struct sender {
     int fd;
     uint64_t seed, sent;
     double rate, flip;
+    int error; /* errno of the send that ended it before its time */
     atomic_int stop;
 };
 
@@ -47,8 +48,10 @@ static void *keep_sending(void *argument)
             data[(uint64_t)s->flip - s->sent] ^= 1;
         for (size_t done = 0; done < chunk && !s->stop;) {
             ssize_t n = send(s->fd, data + done, chunk - done, MSG_NOSIGNAL);
-            if (n < 0 && errno != EAGAIN && errno != EINTR)
+            if (n < 0 && errno != EAGAIN && errno != EINTR) {
+                s->error = errno;
                 return NULL;
+            }
             if (n > 0)
                 done += n, s->sent += n, paced += n;
         }
@@ -95,14 +98,17 @@ static void arrived(struct receiver *r, const uint8_t *data, size_t length)
 }
 
 /* What both sides say of what they got and sent. */
-static int told(const struct receiver *r, uint64_t sent, char *text, size_t size)
+static int told(const struct receiver *r, const struct sender *s, char *text, size_t size)
 {
-    char first[24] = "null";
+    char first[24] = "null", error[64] = "null";
     if (r->wrong)
         snprintf(first, sizeof first, "%" PRIu64, r->first_wrong);
+    if (s->error)
+        snprintf(error, sizeof error, "\"%s\"", strerror(s->error));
     return snprintf(text, size,
-                    "\"received\":%" PRIu64 ",\"wrong\":%" PRIu64 ",\"first_wrong\":%s,\"gap\":%.4f,\"gap_at\":%.3f,\"sent\":%" PRIu64,
-                    r->bytes, r->wrong, first, r->gap, r->gap_at, sent);
+                    "\"received\":%" PRIu64 ",\"wrong\":%" PRIu64 ",\"first_wrong\":%s,\"gap\":%.4f,\"gap_at\":%.3f,\"sent\":%" PRIu64
+                    ",\"send_error\":%s",
+                    r->bytes, r->wrong, first, r->gap, r->gap_at, s->sent, error);
 }
 
 void stream_serve(int fd, const char *words)
@@ -123,7 +129,7 @@ void stream_serve(int fd, const char *words)
     if (sends)
         pthread_join(thread, NULL);
     char tail[TAIL] = "";
-    told(&r, s.sent, tail, sizeof tail);
+    told(&r, &s, tail, sizeof tail);
     struct timeval forever = {0};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
     if (n == 0 && !send_all(fd, tail, sizeof tail))
@@ -226,7 +232,7 @@ int stream_main(const char *host, int port, const char *words, const char *serie
         end_slot(&r);
         fclose(r.series);
     }
-    told(&r, s.sent, text, sizeof text);
+    told(&r, &s, text, sizeof text);
     int whole = !error && tail[0] == '"';
     printf("{\"alive\":%s,\"error\":%s%s%s,\"mptcp\":%s,\"subflows\":%d,\"began\":%.6f,\"seconds\":%.3f,%s,\"peer\":%s%s%s}\n",
            whole ? "true" : "false", error ? "\"" : "", error ? strerror(error) : "null", error ? "\"" : "",
