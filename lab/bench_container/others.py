@@ -58,7 +58,7 @@ def whole(hosts: Hosts, machine: Machine) -> Taken:
     two.do(two.driver.prepare(machine, two.attachment, "a", "w1", Tuning()))
     one.do(here.runtime.pause())
     frozen = time.monotonic()
-    one.do(here.runtime.dump())
+    one.do(here.runtime.dump(last=True))
     pack = f"tar --create --xattrs --xattrs-include='*' --directory {here.folder} merged {MEMORY}"
     unpack = f"tar --extract --xattrs --xattrs-include='*' --numeric-owner --directory {there.folder}"
     _pipe(hosts, here.sandbox.inside("sh", "-c", pack), ["sh", "-c", unpack])

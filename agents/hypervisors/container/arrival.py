@@ -168,7 +168,8 @@ async def _restore(container: Container, kept: Record) -> None:
     """Let the container run with its state. Its network is there before, as its sockets have its addresses; what comes
     for them meanwhile is dropped, or the kernel would reset their connections."""
     await container.guest.arrive()
-    await silence.deafen(container.sandbox)
+    lock = container.runtime.lock()
+    await silence.deafen(container.sandbox, lock)
     try:
         await vnics.connect(container.folder, kept)
         await container.runtime.restore()
@@ -178,7 +179,7 @@ async def _restore(container: Container, kept: Record) -> None:
             await container.runtime.delete()
             raise
     finally:
-        await silence.end(container.sandbox)
+        await silence.end(container.sandbox, lock)
 
 
 async def leave(container: Container) -> None:

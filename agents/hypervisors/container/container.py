@@ -84,7 +84,6 @@ class Container:
         await vnics.make(self.folder, kept, self.sandbox)
         await rootfs.mount(self.folder, self.sandbox, unpacked / "rootfs")
         self.guest.configure(self.name)
-        self.runtime.configure()
         image = json.loads((unpacked / bundle.CONFIG).read_text())
         config = bundle.config(image, kept.machine, str(self.folder), group)
         (self.folder / bundle.CONFIG).write_text(json.dumps(config))

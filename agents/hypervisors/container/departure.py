@@ -79,7 +79,7 @@ async def switchover(container: Container) -> Figures:
             await container.runtime.pause()
         await silence.mute(container.sandbox)
         await vnics.detach(container.folder)
-        await rounds.dump()
+        await rounds.dump(last=True)
         async with asyncio.timeout(_PATIENCE):
             await rounds.send(TREES, last=True)
     except (HypervisorError, TimeoutError) as error:

@@ -59,10 +59,10 @@ class Rounds:
             before = cost
         yield _figures(await self._status(), began, number, work, done=True)
 
-    async def dump(self) -> None:
-        """Make images of the container's memory, in place of those before."""
+    async def dump(self, last: bool = False) -> None:
+        """Make images of the container's memory, in place of those before; the `last` ones have its connections too."""
         await asyncio.to_thread(shutil.rmtree, self._folder / MEMORY, ignore_errors=True)
-        await self._container.runtime.dump()
+        await self._container.runtime.dump(last)
 
     async def send(self, trees: Sequence[str], last: bool = False) -> None:
         """Send these folders, and return when they are the same at the other end. Raises HypervisorError."""

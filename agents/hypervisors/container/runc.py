@@ -32,10 +32,16 @@ _POLL = 0.005
 _ENDED = 0.02
 _ENDING = 10.0
 _REASON = re.compile(r"^\([0-9.]+\) +(?:\d+: )?Error \([^)]*\): (.*)$", re.MULTILINE)
+_RUN = re.compile(rb"j\$([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # dump_criu_run_id, field 13 of its inventory
 
 CRIU = "network-lock nftables\nghost-limit 67108864\n"
 """CRIU's configuration: networks are held by nftables, as iptables may be missing; and files that are deleted and still
 open go along, of up to 64 MiB."""
+
+_ROUND = "network-lock skip\ntcp-close\nghost-limit 67108864\n"
+"""The configuration of a dump whose connections nobody restores, so that they are left alone: while CRIU reads a socket
+that has bytes to send, its timers count them as sent (TCP_REPAIR, tcp(7)), and none of them goes before a retransmission
+timeout."""
 
 
 class _State(TypedDict):
@@ -104,12 +110,21 @@ class Runc:
 
     async def restore(self) -> None:
         """Run the container as its images say. If this raises, no process of it has run. Raises HypervisorError."""
-        self.configure()
+        self._configure(CRIU)
         (self._folder / _WORK / "restore.log").unlink(missing_ok=True)
         try:
             await self._begin("restore", "--detach", "--bundle", str(self._folder), *self._images(), _ID)
         except HypervisorError as error:
             raise HypervisorError(f"{error}{self._reason('restore')}") from None
+
+    def lock(self) -> str | None:
+        """Return the nftables table by which CRIU held the network at its dump, and which it deletes in its restore, as
+        soon as all sockets are there; None if the images do not say."""
+        try:
+            found = _RUN.search((self._folder / MEMORY / "inventory.img").read_bytes())
+        except OSError:
+            return None
+        return f"CRIU-{found[1].decode()}" if found else None
 
     def restored(self) -> bool:
         """Return whether CRIU has let the container's processes run, even if they have ended since."""
@@ -118,11 +133,12 @@ class Runc:
         except OSError:
             return False
 
-    async def dump(self) -> None:
-        """Make images of the container's processes, which go on as before. Raises Refused if CRIU says why it cannot,
-        and HypervisorError. A caller that goes leaves it to its end: code of CRIU runs in the processes meanwhile."""
+    async def dump(self, last: bool) -> None:
+        """Make images of the container's processes, which go on as before. Only the `last` ones have its connections.
+        Raises Refused if CRIU says why it cannot, and HypervisorError. A caller that goes leaves it to its end: code of
+        CRIU runs in the processes meanwhile."""
         await self._undumped()
-        self.configure()
+        self._configure(CRIU if last else _ROUND)
         (self._folder / _WORK / "dump.log").unlink(missing_ok=True)
         argv = self._sandbox.inside(*self._words("checkpoint", "--leave-running", *self._images(), _ID))
         self._dumping = asyncio.create_task(finished(argv, "runc checkpoint", self._name, seconds=_DUMPING))
@@ -138,9 +154,8 @@ class Runc:
         if self._dumping is not None:
             await asyncio.wait({self._dumping})
 
-    def configure(self) -> None:
-        """Write CRIU's configuration."""
-        (self._folder / CRIU_CONFIG).write_text(CRIU)
+    def _configure(self, configuration: str) -> None:
+        (self._folder / CRIU_CONFIG).write_text(configuration)
 
     async def pause(self) -> None:
         await self._undumped()
