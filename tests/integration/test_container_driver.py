@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.container.image import UNPACKED
+from agents.hypervisors.container.rounds import Rounds
+from agents.hypervisors.container.runc import MEMORY
 from agents.hypervisors.hypervisor import HypervisorError, Refused
-from lab.container_hosts import ContainerHosts
+from lab.container_hosts import ContainerHosts, container_at
 from lab.containers.build import IMAGE
 from lab.hosts import Hosts
 from lab.patience import until
@@ -51,6 +53,8 @@ def test_a_container_moves_with_its_connection_its_files_and_its_memory(hosts: H
     handed = hand_over(one, two, "m1")
     right(two)
     assert shell(two, FILES) == files
+    _, _, unlocked = (two.state / NAME / "criu/restore.log").read_text().partition("Unlock network")
+    assert "repair off" in unlocked and "Error" not in unlocked, "CRIU has ended the silence before its sockets spoke"
     time.sleep(2)
     verdict = device.verdict()
     assert verdict.intact, verdict
@@ -58,6 +62,18 @@ def test_a_container_moves_with_its_connection_its_files_and_its_memory(hosts: H
     two.do(two.driver.stop(NAME))
     two.do(two.driver.discard(NAME))
     assert not processes(tmp_path)
+
+
+def test_only_the_last_round_reads_connections(hosts: Hosts, tmp_path: Path) -> None:
+    start(hosts.one)
+    device, container = stream(hosts, tmp_path), container_at(hosts.one, NAME)
+    until(lambda: len(device.series()) > 50, "data flows", 10)
+    for last in (False, True):
+        hosts.one.do(Rounds(container).dump(last))
+        said = (container.folder / "criu/dump.log").read_text()
+        assert ("Turning repair on" in said, "Locked" in said or "nft" in said) == (last, last)
+        assert bool(list((container.folder / MEMORY).glob("tcp-stream-*"))) is last
+    assert device.verdict().intact
 
 
 def test_there_and_back_again_and_stopped_it_starts_with_its_files(hosts: Hosts, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ _ENDED = 0.02
 _ENDING = 10.0
 _REASON = re.compile(r"^\([0-9.]+\) +(?:\d+: )?Error \([^)]*\): (.*)$", re.MULTILINE)
 _RUN = re.compile(rb"j\$([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # dump_criu_run_id, field 13 of its inventory
+_LONGEST = 26  # characters of a table's name for which CRIU has room, after "inet "
 
 CRIU = "network-lock nftables\nghost-limit 67108864\n"
 """CRIU's configuration: networks are held by nftables, as iptables may be missing; and files that are deleted and still
@@ -124,7 +125,7 @@ class Runc:
             found = _RUN.search((self._folder / MEMORY / "inventory.img").read_bytes())
         except OSError:
             return None
-        return f"CRIU-{found[1].decode()}" if found else None
+        return f"CRIU-{found[1].decode()}"[:_LONGEST] if found else None
 
     def restored(self) -> bool:
         """Return whether CRIU has let the container's processes run, even if they have ended since."""

@@ -10,7 +10,7 @@ from agents.hypervisors.container.bundle import check, config
 from agents.hypervisors.container.container import seen
 from agents.hypervisors.container.image import UNPACKED, Images
 from agents.hypervisors.container.platform import processor
-from agents.hypervisors.container.runc import Runc, Status
+from agents.hypervisors.container.runc import MEMORY, Runc, Status
 from agents.hypervisors.container.sandbox import Sandbox
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.record import Move, Record
@@ -154,3 +154,19 @@ async def test_what_is_not_there_has_no_status_and_cannot_be_entered(tmp_path: P
     assert sandbox.pid() is None
     with pytest.raises(HypervisorError, match="its sandbox has ended"):
         sandbox.inside("true")
+
+
+@pytest.mark.parametrize(
+    ("inventory", "table"),
+    [
+        (b"\x16\x31\x31XN\0\0\0\x08\x02j$d4dde7ae-23ee-4aa1-bf14-0c3935d19645", "CRIU-d4dde7ae-23ee-4aa1-bf"),
+        (b"\x16\x31\x31XN\0\0\0\x08\x02", None),  # of an older CRIU
+        (b"j$flush ruleset; 4aa1-bf14-0c3935d1964", None),
+        (None, None),
+    ],
+)
+def test_the_lock_is_the_table_that_the_images_name(tmp_path: Path, inventory: bytes | None, table: str | None) -> None:
+    (tmp_path / MEMORY).mkdir()
+    if inventory is not None:
+        (tmp_path / MEMORY / "inventory.img").write_bytes(inventory)
+    assert Runc(tmp_path, Sandbox(tmp_path)).lock() == table
