@@ -22,6 +22,7 @@ FIGURES = {
     "bandwidth": ("bandwidth", lambda value: f"{mbits(value)} Mbit/s"),
     "rtt_ms": ("round trip", milliseconds),
     "buffer_ms": ("that a full link adds at most", milliseconds),
+    "idle": ("in which the line has nothing to do", seconds),
     "downtime_ms": ("pause that is aimed at", milliseconds),
 }
 COURSES = {
@@ -55,7 +56,8 @@ def predict(vm: Vm, endpoint: Endpoint) -> None:
         return
     estimate = found["estimate"]
     say(f"{vm} from {found['source']} to {found['destination']}:", "")
-    table(["INPUT", "VALUE", "FROM"], [_input(name, estimate["inputs"][name]) for name in FIGURES])
+    inputs = estimate["inputs"]
+    table(["INPUT", "VALUE", "FROM"], [_input(name, inputs[name]) for name in FIGURES if name in inputs])
     say("", *_outcome(estimate), *_trust(estimate), _anew(found), "")
     say(f"If its device were there, {COURSES[found['course']]}:", *(f"  {reason}" for reason in found["reasons"]))
 

@@ -17,8 +17,8 @@ FEWEST = 3
 @dataclass(frozen=True)
 class Profile:
     """A move that was made, as far as it was measured: the Past, and the figures that later estimates use. Bytes, bytes
-    a second (`dirty_rate`), milliseconds; `ratio` is the bytes on the wire for one byte of memory. `kept`:
-    both ends had a copy of that memory before."""
+    a second (`dirty_rate`), milliseconds; `ratio` is the bytes on the wire for one byte of memory, and `idle` the
+    seconds in which the line had nothing to do. `kept`: both ends had a copy of that memory before."""
 
     past: Past
     vm: str
@@ -29,6 +29,7 @@ class Profile:
     rtt_before_ms: float | None = None
     rtt_during_ms: float | None = None
     kept: bool = False
+    idle: float | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Facts:
     """The recorded facts: the VM's image and size in bytes, whether it has a disk, the measurements of its driver; the
     link's round trip, and its bandwidth in bits per second there and, if need be, back; past moves of the image and
     over the link; the policy's target for the pause, and its limit on the bandwidth (`most`); whether both ends are to
-    have a copy of the VM's memory from an earlier stay (`kept`). None where unknown."""
+    have a copy of the VM's memory from an earlier stay (`kept`); the most rounds after which its driver pauses it in
+    any case. None where unknown."""
 
     vm: str
     image: str
@@ -52,6 +54,7 @@ class Facts:
     downtime_ms: float = 300.0
     most: float | None = None
     kept: bool = False
+    most_rounds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ def estimate(facts: Facts) -> Estimate:
     if rtt is None:
         return Estimate(inputs, None, found, off, None)
     given = {name: one.value or 0.0 for name, one in inputs.items()}
-    load = Load(given["memory"], given["dirty_rate"], given["disk"], given["ratio"], given["downtime_ms"])
+    figures = {name: given[name] for name in ("memory", "dirty_rate", "disk", "ratio", "downtime_ms")}
+    load = Load(**figures, idle=given.get("idle", 0.0), most_rounds=facts.most_rounds)
     made = forecast(load, (Path(given["bandwidth"], rtt),), given["buffer_ms"])
     return Estimate(inputs, made, found, off, None if made.seconds is None else made.seconds * found.factor)
 
@@ -115,6 +119,7 @@ def _inputs(facts: Facts) -> dict[str, Input]:
         "rtt_ms": Input(facts.rtt_ms, "neighbour database" if facts.rtt_ms is not None else "nobody knows"),
         "buffer_ms": _buffer(facts),
         "downtime_ms": Input(facts.downtime_ms, "policy"),
+        **({} if facts.most_rounds is None else {"idle": _remembered(facts, "idle", Input(0.0, "assumed"))}),
     }
 
 

@@ -28,6 +28,9 @@ each time, 99 % at most)."""
 TRIES = 2
 """Rounds at each throttle before the next one is used."""
 
+SHRINKS = 0.7
+"""The part of the round before that a round has at most, for a driver that pauses when rounds get no shorter."""
+
 
 @dataclass(frozen=True)
 class Path:
@@ -52,7 +55,9 @@ class Path:
 class Load:
     """The data to move. Bytes of memory in use, bytes on the wire for the disk, and bytes of memory written a second;
     `ratio` is the bytes on the wire for one byte of memory. `downtime_ms` is the target for the pause.
-    `auto_converge`: the VM is slowed down if need be. Raises ValueError for a value that is negative or not finite."""
+    `auto_converge`: the VM is slowed down if need be. `most_rounds`: its driver pauses it after so many, or when they
+    get no shorter, and slows nothing down. `idle` are seconds in which the line has nothing to do. Raises ValueError for
+    a value that is negative or not finite."""
 
     memory: float
     dirty_rate: float
@@ -60,9 +65,11 @@ class Load:
     ratio: float = 1.0
     downtime_ms: float = 300.0
     auto_converge: bool = True
+    most_rounds: int | None = None
+    idle: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("memory", "dirty_rate", "disk", "ratio", "downtime_ms"):
+        for name in ("memory", "dirty_rate", "disk", "ratio", "downtime_ms", "idle"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} is {getattr(self, name)}, and must be at least 0")
 
@@ -97,7 +104,7 @@ def forecast(load: Load, paths: tuple[Path, ...], buffer_ms: float = BUFFER_MS) 
     if not copies:
         return Forecast(False, 0.0, 0, None, None, None, rate, bound, during)
     best = min(copies, key=lambda copy: copy.seconds)
-    before = SETUP_TRIPS * trip + load.disk / rate
+    before = SETUP_TRIPS * trip + load.disk / rate + load.idle
     seconds, wire = before + best.seconds, load.disk + best.wire
     return Forecast(True, best.throttle, best.rounds, seconds, 1000 * best.last, wire, rate, bound, during)
 
@@ -115,7 +122,8 @@ def _copies(load: Load, rate: float, trip: float) -> Iterator[_Copy | None]:
     """Yield the copy at each throttle, None where it does not come to an end. The hypervisor throttles step by step,
     and sends all memory anew in the meantime: the quickest copy is the one that takes place."""
     whole = load.memory * load.ratio / rate + trip
-    for step, throttle in enumerate(THROTTLES if load.auto_converge else THROTTLES[:1]):
+    slows = load.auto_converge and load.most_rounds is None
+    for step, throttle in enumerate(THROTTLES if slows else THROTTLES[:1]):
         rounds = _rounds(load, rate, trip, load.dirty_rate * (1 - throttle))
         if rounds is None:
             yield None
@@ -134,6 +142,8 @@ def _rounds(load: Load, rate: float, trip: float, dirty_rate: float) -> list[flo
     while amount * load.ratio / rate > load.downtime_ms / 1000:
         sent.append(amount)
         amount = min(dirty_rate * (amount * load.ratio / rate + trip), load.memory)
+        if load.most_rounds is not None and (len(sent) == load.most_rounds or amount > SHRINKS * sent[-1]):
+            break
         if amount >= sent[-1] or len(sent) > MOST_ROUNDS:
             return None
     return [*sent, amount]

@@ -49,6 +49,7 @@ async def predict(
     there, back = between, (between[1], between[0])
     measured = await neighbours.between(session, *between)
     machine = vm.made_of
+    platform = await platforms.of(session, between[0], machine.driver)
     facts = Facts(
         vm=vm.name,
         image=machine.image,
@@ -65,6 +66,7 @@ async def predict(
         most=most(policy.bandwidth, *there, at),
         kept=bool(policy.keep_seconds)
         and await _kept(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
+        most_rounds=platform.rounds if platform is not None else None,
     )
     return _relation(measured.get(there), at), estimate(facts)
 
@@ -192,4 +194,5 @@ def _profile(row: ProfileRow) -> Profile:
     measured = ("memory_used", "dirty_rate", "disk", "ratio", "rtt_before_ms", "rtt_during_ms", "kept")
     link = row.source, row.destination
     past = Past(row.image, link, row.seconds, row.model_seconds or 0.0, row.predicted_seconds)
-    return Profile(past, row.vm, **{name: getattr(row, name) for name in measured})
+    idle = max(row.seconds - row.wire * 8 / row.bandwidth, 0.0) if row.wire and row.bandwidth else None
+    return Profile(past, row.vm, **{name: getattr(row, name) for name in measured}, idle=idle)

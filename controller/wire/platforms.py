@@ -38,7 +38,8 @@ class Platform(Message):
     and `features` those that the guest really sees. `files` have SHA-256 digests, by IMAGE/FILE. `models` are the CPU
     models that guests can be given, by name; None in a target, and from an agent of an older release, which does not
     understand `Machine.cpu` either. `images` are all that machines can boot from; None in a target, from an older
-    agent, and if there are more than a message allows. `direct`: the driver knows `Tuning.direct`."""
+    agent, and if there are more than a message allows. `direct`: the driver knows `Tuning.direct`. `rounds` are the
+    most after which the driver pauses a machine, however much is left; None if it goes on until the rest fits."""
 
     version: Word
     board: Word
@@ -56,6 +57,7 @@ class Platform(Message):
         default=None, exclude_if=lambda known: known is None
     )
     direct: Annotated[bool, Field(exclude_if=lambda direct: not direct)] = False
+    rounds: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, exclude_if=lambda most: most is None)
 
 
 def files(machine: Machine) -> list[str]:

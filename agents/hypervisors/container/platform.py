@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agents.hypervisors.container.guest import PROGRAM
 from agents.hypervisors.container.image import Images
+from agents.hypervisors.container.rounds import MOST
 from agents.hypervisors.container.sandbox import finished
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from controller.wire.platforms import MANIFEST, MOST_IMAGES, Platform
@@ -85,6 +86,7 @@ class Here:
                     cpu=model,
                     vendor=vendor,
                     features=features,
+                    rounds=MOST,
                 )
             return self._found
 

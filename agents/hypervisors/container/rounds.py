@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -26,8 +27,35 @@ TREES = (UPPER, MEMORY, GUEST)
 MOST = 8
 """Most rounds before the pause."""
 
+_PAGE = 4096
 _SHRINKS = 0.7  # of the round before; else the container writes as fast as the line carries
 _SAY = 0.5  # seconds between two figures
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round that has been sent. Its images were made `at` a monotonic time, and have `memory` bytes of pages, of which
+    `written` were not at the other end; all of it took `wire` bytes and `seconds`."""
+
+    at: float
+    memory: int
+    wire: int
+    written: int
+    seconds: float
+
+
+def enough(done: Sequence[Round], downtime: float) -> bool:
+    """Return whether the next round goes in the pause: it fits into `downtime` seconds, as far as the last one tells;
+    rounds get no shorter; or there have been enough. Pure."""
+    if not done or len(done) == MOST:
+        return bool(done)
+    rate = max(one.wire / one.seconds for one in done)  # the first round's, as a rule: later ones wait for hashes
+    return done[-1].wire <= downtime * rate or (len(done) > 1 and done[-1].wire > _SHRINKS * done[-2].wire)
+
+
+def dirty_rate(done: Sequence[Round]) -> float | None:
+    """Return the bytes of pages that the container writes in a second; None if no round tells. Pure."""
+    return done[-1].written / (done[-1].at - done[-2].at) if len(done) > 1 else None
 
 
 class Rounds:
@@ -39,25 +67,25 @@ class Rounds:
     async def converge(self, downtime: float) -> AsyncIterator[Figures]:
         """Send rounds until the next one fits into `downtime` seconds, and yield figures. Raises Refused if
         CRIU does not know a state that the container has, and HypervisorError."""
-        began, before, rate = monotonic(), float("inf"), 0.0
-        for number in range(1, MOST + 1):
+        began, done = monotonic(), list[Round]()
+        while not enough(done, downtime):
             await self.dump()
+            at, before = monotonic(), await self._status()
             work = await asyncio.to_thread(_bytes, [self._folder / UPPER, self._folder / MEMORY])
-            wire, start = (await self._status())["wire"], monotonic()
+            pages = sum(path.stat().st_size for path in (self._folder / MEMORY).glob("pages-*.img"))
             sending = asyncio.create_task(self.send((UPPER, MEMORY)))
             try:
                 while not sending.done():
                     await asyncio.wait({sending}, timeout=_SAY)
-                    yield _figures(await self._status(), began, number, work, done=False)
+                    yield _figures(await self._status(), began, len(done) + 1, work, done=False)
                 await sending
             finally:
                 sending.cancel()
-            cost = (await self._status())["wire"] - wire
-            rate = max(rate, cost / (monotonic() - start))  # of the first round, as a rule: later ones wait for hashes
-            if cost <= downtime * rate or cost > _SHRINKS * before:
-                break
-            before = cost
-        yield _figures(await self._status(), began, number, work, done=True)
+            after = await self._status()
+            written = _sent(after) - _sent(before)
+            done.append(Round(at, pages, after["wire"] - before["wire"], written, monotonic() - at))
+        last = _figures(await self._status(), began, len(done), work, done=True)
+        yield last.model_copy(update={"memory_used": done[0].memory, "dirty_rate": dirty_rate(done)})
 
     async def dump(self, last: bool = False) -> None:
         """Make images of the container's memory, in place of those before; the `last` ones have its connections too."""
@@ -109,6 +137,11 @@ def _figures(status: Status, began: float, number: int, work: int, done: bool) -
         rounds=number,
         **figures(status),
     )
+
+
+def _sent(status: Status) -> int:
+    """Return the bytes of pages that the other end did not have."""
+    return sum(status["pages"].get(kind, 0) for kind in ("delta", "literal")) * _PAGE
 
 
 def _bytes(folders: Sequence[Path]) -> int:

@@ -49,12 +49,8 @@ class _State(TypedDict):
     status: str
 
 
-class _Usage(TypedDict):
-    usage: int
-
-
 class _Memory(TypedDict):
-    usage: _Usage
+    raw: dict[str, int]
 
 
 class _Statistics(TypedDict):
@@ -98,12 +94,15 @@ class Runc:
             raise HypervisorError(f"{self._name}: the answer of runc state {error}") from None
 
     async def memory_used(self) -> int | None:
-        """Return the bytes of memory that the container uses (its control group); None if that is not known."""
+        """Return the bytes of memory that the container uses, without those of files: those that CRIU's images have.
+        None if that is not known."""
         try:
             said = await self._runc("events", "--stats", _ID, seconds=_LOOK)
-            return read_json(_EVENT_FORM, said, 1 << 20)["data"]["memory"]["usage"]["usage"]
+            found = read_json(_EVENT_FORM, said, 1 << 20)["data"]["memory"]["raw"]
         except (HypervisorError, Unreadable):
             return None
+        ours = [found[name] for name in ("anon", "total_rss") if name in found]  # of cgroup v2 and v1
+        return ours[0] + found.get("total_shmem", found.get("shmem", 0)) if ours else None
 
     async def start(self) -> None:
         """Run the container from its beginning. Raises HypervisorError."""

@@ -1,5 +1,7 @@
 """The prediction of a move from the known facts, and the decision based on it."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +68,15 @@ def test_without_any_word_something_is_assumed() -> None:
     kind = [Profile(Past("debian", ("c5", "c6"), 1, 1), "other", memory_used=7.0, disk=9.0)]
     taught = estimate(Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=kind))
     assert (taught.inputs["memory"].value, taught.inputs["disk"].origin) == (7.0, "past moves of debian")
+
+
+def test_a_driver_that_makes_images_in_rounds_leaves_the_line_idle_meanwhile() -> None:
+    past = [Profile(Past("work", ("c1", "c2"), 1, 1), "other", idle=seconds) for seconds in (1.5, 2.0, 7.0)]
+    vm = Facts("web", "work", 1e6, False, ("c1", "c2"), rtt_ms=1.0, history=past, dirty_rate=0.0)
+    plain, rounds = estimate(vm), estimate(replace(vm, most_rounds=8))
+    assert "idle" not in plain.inputs and rounds.inputs["idle"].value == 2.0
+    assert plain.forecast is not None and rounds.forecast is not None
+    assert rounds.forecast.seconds == pytest.approx((plain.forecast.seconds or 0.0) + 2.0)
 
 
 @pytest.mark.parametrize(

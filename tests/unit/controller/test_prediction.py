@@ -54,6 +54,17 @@ def test_one_that_never_ends_says_so() -> None:
     assert found.rtt_ms == pytest.approx(95.9, rel=0.01)
 
 
+def test_a_driver_that_pauses_in_any_case_ends_every_copy() -> None:
+    """Also one of memory that is written at the line's rate, or faster: rounds get no shorter then."""
+    way = (Path(80e6, 0.0),)
+    for rate, rounds in ((0.0, 1), (1 * MB, 2), (9 * MB, 1), (20 * MB, 1)):
+        found = forecast(Load(40 * MB, rate, most_rounds=8, downtime_ms=100, idle=2.0), way)
+        assert found.converges and found.throttle == 0 and found.rounds == rounds
+    assert found.seconds == pytest.approx(2.0 + 40 / 10 + 40 / 10) and found.paused_ms == pytest.approx(4000)
+    slow = forecast(Load(40 * MB, 6 * MB, most_rounds=3, downtime_ms=100), way)
+    assert slow.rounds == 3 and slow.paused_ms == pytest.approx(4000 * 0.6**3)
+
+
 def test_the_window_bounds_long_links() -> None:
     """Teka, "Performance analysis and TCP": above some round trip the window divided by it limits the rate, not the
     link."""

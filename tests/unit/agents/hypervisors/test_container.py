@@ -10,6 +10,7 @@ from agents.hypervisors.container.bundle import check, config
 from agents.hypervisors.container.container import seen
 from agents.hypervisors.container.image import UNPACKED, Images
 from agents.hypervisors.container.platform import processor
+from agents.hypervisors.container.rounds import MOST, Round, dirty_rate, enough
 from agents.hypervisors.container.runc import MEMORY, Runc, Status
 from agents.hypervisors.container.sandbox import Sandbox
 from agents.hypervisors.hypervisor import HypervisorError, Refused
@@ -170,3 +171,26 @@ def test_the_lock_is_the_table_that_the_images_name(tmp_path: Path, inventory: b
     if inventory is not None:
         (tmp_path / MEMORY / "inventory.img").write_bytes(inventory)
     assert Runc(tmp_path, Sandbox(tmp_path)).lock() == table
+
+
+@pytest.mark.parametrize(
+    ("wires", "last"),
+    [
+        ([], False),
+        ([9_000_000], False),
+        ([300_000], True),  # it fits into the pause
+        ([9_000_000, 5_000_000], False),
+        ([9_000_000, 6_400_000], True),  # they get no shorter
+        ([9_000_000, 200_000], True),
+        ([9_000_000 * 0.6**n for n in range(MOST - 1)], False),
+        ([9_000_000 * 0.6**n for n in range(MOST)], True),
+    ],
+)
+def test_rounds_go_on_until_the_rest_fits_or_nothing_is_won(wires: list[float], last: bool) -> None:
+    done = [Round(n, 1 << 23, int(wire), 1 << 20, wire / 1e6) for n, wire in enumerate(wires)]
+    assert enough(done, 0.3) is last
+
+
+def test_what_is_written_in_a_second_is_what_a_round_finds_new() -> None:
+    first, second = Round(10.0, 1 << 23, 9_000_000, 1 << 23, 9.0), Round(20.0, 1 << 23, 500_000, 500_000, 0.5)
+    assert (dirty_rate([first]), dirty_rate([first, second])) == (None, 50_000)
