@@ -56,8 +56,8 @@ class Load:
     """The data to move. Bytes of memory in use, bytes on the wire for the disk, and bytes of memory written a second;
     `ratio` is the bytes on the wire for one byte of memory. `downtime_ms` is the target for the pause.
     `auto_converge`: the VM is slowed down if need be. `most_rounds`: its driver pauses it after so many, or when they
-    get no shorter, and slows nothing down. `idle` are seconds in which the line has nothing to do. Raises ValueError for
-    a value that is negative or not finite."""
+    get no shorter, and slows nothing down. `idle` are seconds in which the line has nothing to do. Raises ValueError
+    for a value that is negative or not finite."""
 
     memory: float
     dirty_rate: float

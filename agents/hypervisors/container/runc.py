@@ -32,7 +32,7 @@ _POLL = 0.005
 _ENDED = 0.02
 _ENDING = 10.0
 _REASON = re.compile(r"^\([0-9.]+\) +(?:\d+: )?Error \([^)]*\): (.*)$", re.MULTILINE)
-_RUN = re.compile(rb"j\$([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # dump_criu_run_id, field 13 of its inventory
+_RUN = re.compile(rb"j\$([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # dump_criu_run_id, its inventory's field 13
 _LONGEST = 26  # characters of a table's name for which CRIU has room, after "inet "
 
 CRIU = "network-lock nftables\nghost-limit 67108864\n"
@@ -40,9 +40,9 @@ CRIU = "network-lock nftables\nghost-limit 67108864\n"
 open go along, of up to 64 MiB."""
 
 _ROUND = "network-lock skip\ntcp-close\nghost-limit 67108864\n"
-"""The configuration of a dump whose connections nobody restores, so that they are left alone: while CRIU reads a socket
-that has bytes to send, its timers count them as sent (TCP_REPAIR, tcp(7)), and none of them goes before a retransmission
-timeout."""
+"""The configuration of a dump whose connections nobody restores, so that they are left alone: while CRIU reads a
+socket that has bytes to send, the kernel counts them as sent (TCP_REPAIR, tcp(7)), and none of them goes before a
+retransmission timeout."""
 
 
 class _State(TypedDict):
