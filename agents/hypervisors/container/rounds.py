@@ -34,8 +34,8 @@ _SAY = 0.5  # seconds between two figures
 
 @dataclass(frozen=True)
 class Round:
-    """A round that has been sent. Its images were made `at` a monotonic time, and have `memory` bytes of pages, of which
-    `written` were not at the other end; all of it took `wire` bytes and `seconds`."""
+    """A round that has been sent. Its images were made `at` a monotonic time, and have `memory` bytes of pages. Of
+    these, `written` were not at the other end; all of it took `wire` bytes and `seconds`."""
 
     at: float
     memory: int
