@@ -93,8 +93,8 @@ def estimate(facts: Facts) -> Estimate:
     if rtt is None:
         return Estimate(inputs, None, found, off, None)
     given = {name: one.value or 0.0 for name, one in inputs.items()}
-    figures = [given[name] for name in ("memory", "dirty_rate", "disk", "ratio", "downtime_ms")]
-    load = Load(*figures, most_rounds=facts.most_rounds, idle=given.get("idle", 0.0))
+    plain = Load(given["memory"], given["dirty_rate"], given["disk"], given["ratio"], given["downtime_ms"])
+    load = replace(plain, most_rounds=facts.most_rounds, idle=given.get("idle", 0.0))
     made = forecast(load, (Path(given["bandwidth"], rtt),), given["buffer_ms"])
     return Estimate(inputs, made, found, off, None if made.seconds is None else made.seconds * found.factor)
 
