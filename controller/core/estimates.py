@@ -59,10 +59,11 @@ class Facts:
 
 @dataclass(frozen=True)
 class Input:
-    """A figure and its source."""
+    """A figure and its source. `guessed`: nobody has measured it, and the time of the move depends on it."""
 
     value: float | None
     origin: str
+    guessed: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,17 +110,17 @@ def wire_ratio(wire: float, memory: float, dirty_rate: float, seconds: float) ->
 
 
 def _inputs(facts: Facts) -> dict[str, Input]:
-    disk = _carried(facts, "disk", Input(DISK, "assumed"))
+    disk = _carried(facts, "disk", Input(DISK, "assumed", True))
     return {
-        "memory": _measured(facts, "memory_used", Input(facts.memory, "all that it has: nobody has measured it")),
-        "dirty_rate": _measured(facts, "dirty_rate", Input(DIRTY_RATE, "assumed")),
+        "memory": _measured(facts, "memory_used", Input(facts.memory, "all that it has: nobody has measured it", True)),
+        "dirty_rate": _measured(facts, "dirty_rate", Input(DIRTY_RATE, "assumed", True)),
         "disk": disk if facts.has_disk else Input(0.0, "it has none"),
-        "ratio": _carried(facts, "ratio", Input(1.0, "assumed: nothing is compressed")),
+        "ratio": _carried(facts, "ratio", Input(1.0, "assumed: nothing is compressed", True)),
         "bandwidth": _bandwidth(facts),
         "rtt_ms": Input(facts.rtt_ms, "neighbour database" if facts.rtt_ms is not None else "nobody knows"),
         "buffer_ms": _buffer(facts),
         "downtime_ms": Input(facts.downtime_ms, "policy"),
-        **({} if facts.most_rounds is None else {"idle": _remembered(facts, "idle", Input(0.0, "assumed"))}),
+        **({} if facts.most_rounds is None else {"idle": _remembered(facts, "idle", Input(0.0, "assumed", True))}),
     }
 
 
@@ -159,7 +160,7 @@ def _known_bandwidth(facts: Facts) -> Input:
     for value, origin in ((facts.bandwidth, "past moves over the link"), (facts.bandwidth_back, "past moves back")):
         if value:
             return Input(value, origin)
-    return Input(BANDWIDTH, "assumed")
+    return Input(BANDWIDTH, "assumed", True)
 
 
 def _buffer(facts: Facts) -> Input:

@@ -18,8 +18,8 @@ class ProfileRow(Base):
     """One finished move of a machine of this image, between two cloudlets: the prediction and the measurements. Units
     are bytes, seconds, milliseconds, bits a second (bandwidth) and bytes a second (dirty_rate). `wire` is all bytes on
     the wire, `disk` those of them that were the disk's, `ratio` the bytes on the wire for each byte of memory;
-    `model_seconds` is the prediction before history corrected it. `kept`: both ends had a copy of the VM's memory, of
-    an earlier stay."""
+    `model_seconds` is the prediction before history corrected it, None if it started from guesses. `kept`: both ends
+    had a copy of the VM's memory, of an earlier stay."""
 
     __tablename__ = "profiles"
 

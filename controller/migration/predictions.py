@@ -130,7 +130,7 @@ async def learn(
         rtt_before_ms=(said.get("inputs", {}).get("rtt_ms") or {}).get("value"),
         rtt_during_ms=await _during(session, between, when),
         predicted_seconds=said.get("seconds"),
-        model_seconds=(said.get("forecast") or {}).get("seconds"),
+        model_seconds=None if _guessed(said) else (said.get("forecast") or {}).get("seconds"),
         seconds=took or (when[1] - when[0]).total_seconds(),
         paused_ms=sum(one or 0 for one in paused) if any(one is not None for one in paused) else None,
         wire=wire or None,
@@ -142,6 +142,11 @@ async def learn(
     if await profiles.add(session, row) and wire and took:
         fast = memory.pages.fast if memory.pages is not None else None
         await bandwidths.record(session, *between, wire, _sending(memory, wire, took), fast)
+
+
+def _guessed(estimate: Mapping[str, Any]) -> bool:
+    """Return whether an input of the estimate was a guess: then its error says nothing about the model."""
+    return any(given.get("guessed") for given in estimate.get("inputs", {}).values())
 
 
 def _sending(memory: Figures, wire: int, took: float) -> float:

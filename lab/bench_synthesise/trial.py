@@ -24,7 +24,7 @@ neighbours: {probe_seconds: 1}
 """Every round trip is above `rtt_ms`, so that the times decide."""
 
 _RATE = "rate_mbit: 60"
-_WRITES = 3.0  # seconds in which the container writes its memory
+_WRITES = 60.0  # seconds in which the container writes its memory, and the controller hears of it
 _LONGEST = 900.0
 
 
@@ -74,7 +74,8 @@ def served(region: Region, rest: Rest, rate: int, mib: int, way: Way) -> Served:
     vm = rest.get("/vms/k1")
     there = "c2-lan" if vm["endpoint"] == "c1-lan" else "c1-lan"
     work.ask(region.namespace("m2"), vm["address"], ["memory", "start", f"mib={mib}", "rate=0.1"])
-    time.sleep(_WRITES)
+    most, least = (mib + 8) << 20, mib << 20
+    until(lambda: least <= (rest.get("/vms/k1")["memory_used"] or 0) <= most, f"{mib} MiB are written", _WRITES)
     forecast = rest.get("/moves/prediction", vm="k1", endpoint=there)
     body = {"vm": "k1", "endpoint": there, "linger": 0}
     began = time.monotonic()
