@@ -163,8 +163,8 @@ class WeftTransfer:
         (self._folder / mirror(self._socket)).unlink(missing_ok=True)
 
     async def finish(self) -> None:
-        """Let the process end by itself when its QEMU has ended, so that it can seal a copy that is kept; else end
-        it."""
+        """Let the process end by itself when its QEMU, or its last round, has ended, so that it can seal a copy that is
+        kept; else end it."""
         pid = self._pid()
         if pid is not None and "--keep" in self._words(pid) and await self._streams():
             with suppress(ProcessLookupError, TimeoutError):

@@ -11,9 +11,11 @@ from agents.hypervisors.container.image import UNPACKED
 from agents.hypervisors.container.rounds import Rounds
 from agents.hypervisors.container.runc import MEMORY
 from agents.hypervisors.hypervisor import HypervisorError, Refused
+from agents.hypervisors.kept_copies import FOLDER
+from controller.wire.moves import Keep, Tuning
 from lab.container_hosts import ContainerHosts, container_at
 from lab.containers.build import IMAGE
-from lab.hosts import Hosts
+from lab.hosts import Host, Hosts
 from lab.patience import until
 from tests.integration.container_hosts import (
     LAN,
@@ -36,6 +38,7 @@ from tests.integration.container_hosts import (
 
 pytestmark = pytest.mark.lab
 
+KEEPING = Tuning(keep=Keep(seconds=600, bytes=1 << 30))
 FILES = "sha256sum /data/[1-4] | sort -k2; ls -la /data; ls /etc /root"
 
 
@@ -89,6 +92,38 @@ def test_there_and_back_again_and_stopped_it_starts_with_its_files(hosts: Hosts,
     assert condition(one) == "stopped"
     start(one)
     assert shell(one, "cat /data/x").strip() == "x"
+
+
+def test_the_way_home_costs_what_has_changed(hosts: Hosts) -> None:
+    """Both ends keep copies, also of a move that only copies; they are deleted when the container starts anew."""
+    one, two = hosts.one, hosts.two
+    start(one)
+    shell(one, f"head -c 3000000 /dev/urandom >/big; /bin/weft-work ask 127.0.0.1 memory start mib={MIB} rate=0.1")
+    until(lambda: "written" in shell(one, "/bin/weft-work ask 127.0.0.1 memory verdict"), "it writes", 10)
+    time.sleep(3)
+    memory(one, "ahead", prepare(two, "ahead", tuning=KEEPING), KEEPING)
+    one.do(one.driver.abort(NAME, "ahead"))
+    two.do(two.driver.abort(NAME, "ahead"))
+    assert (condition(one), condition(two), kept(one), kept(two)) == ("running", "gone", True, True)
+    shell(one, "echo new >/aaa")  # before all other files
+    wires = []
+    for number, (here, there) in enumerate([(one, two), (two, one)]):
+        copied = memory(here, f"m{number}", prepare(there, f"m{number}", tuning=KEEPING), KEEPING)
+        assert copied.pages is not None and copied.pages.kept and copied.wire is not None
+        wires.append(copied.wire)
+        hand_over(here, there, f"m{number}")
+        right(there)
+        assert kept(here) and kept(there)
+    assert max(wires) < MIB << 20 >> 3, wires
+    one.do(one.driver.stop(NAME))
+    assert not kept(one)
+    two.do(two.driver.machines())
+    assert kept(two), "its time is not over"
+
+
+def kept(host: Host) -> bool:
+    """Return whether the host keeps a copy of the container that a move has ended."""
+    return (host.state / FOLDER / NAME / "rounds.mirror.kept").is_file()
 
 
 def test_an_image_that_is_not_there_is_refused(hosts: Hosts) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from time import monotonic
 
 from agents.hypervisors.container import silence, vnics
@@ -17,6 +18,7 @@ from controller.wire.platforms import Platform, differences
 
 _SOCKETS = ["ss", "-HaM"]
 _PATIENCE = 60.0  # seconds that the last round may take, while the container is frozen
+_FAREWELL = 10.0  # seconds until both ends have written down what they have; the container runs
 
 
 async def begin(
@@ -98,8 +100,14 @@ async def switchover(container: Container) -> Figures:
 
 
 async def back(container: Container) -> None:
-    """End the departure. The container runs on if its processes are there."""
+    """End the departure. The container runs on if its processes are there. Both ends keep their copies if they are to,
+    and no round is under way."""
     kept = container.known()
+    if kept.move is not None and kept.move.tuning.keep is not None and kept.move.handed is None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_FAREWELL):
+                await Rounds(container).end()
+                await container.transfer.finish()
     await container.transfer.end()
     kept.move = None
     container.save(kept)

@@ -12,6 +12,7 @@ from agents.hypervisors.container.container import Container
 from agents.hypervisors.container.guest import PROGRAM
 from agents.hypervisors.container.image import Images
 from agents.hypervisors.container.platform import Here
+from agents.hypervisors.container.session import kept_copies
 from agents.hypervisors.hypervisor import Attachment, Capabilities, Fenced, HypervisorError, Site
 from agents.hypervisors.peer import check
 from agents.hypervisors.record import Move
@@ -33,6 +34,7 @@ class Containers:
         self._peers: dict[str, str] = {}  # by move: the other cloudlet
         self._images = Images(site.images, site.state_dir)
         self._here = Here(self._images)
+        self._copies = kept_copies(site)
         self._addresses = list(dict.fromkeys((site.address, *site.paths)))
 
     def container(self, name: str) -> Container:
@@ -58,6 +60,7 @@ class Containers:
         self._peers[move] = peer
 
     async def machines(self) -> Mapping[str, MachineState]:
+        self._copies.expire()
         states = await asyncio.gather(*(self.container(name).look() for name in self._names()))
         return {state.name: state for state in states if state.condition != "gone"}
 
@@ -69,6 +72,7 @@ class Containers:
 
     async def start(self, machine: Machine, attachment: Attachment, serving: Nic) -> None:
         async with self._locks[machine.name]:
+            self._copies.forget(machine.name)
             await (await self._arrival()).start(self.container(machine.name), machine, attachment, serving)
         await self._tidy()
 
@@ -138,6 +142,7 @@ class Containers:
                 await departure.back(container)
             else:
                 await arrival.leave(container)
+                await container.transfer.finish()
                 await container.remove()
 
     async def discard(self, name: str) -> None:
@@ -147,6 +152,7 @@ class Containers:
             if state.condition in ("running", "waiting", "paused"):
                 raise Fenced(f"{name} is {state.condition} here")
             await arrival.leave(container)
+            await container.transfer.finish()
             await container.remove()
 
     async def stop(self, name: str) -> None:
@@ -162,6 +168,7 @@ class Containers:
                         await container.runtime.ended()
             await arrival.leave(container)
             await container.remove(upper=False)
+            self._copies.forget(name)
 
     async def link(self, name: str, nic: Nic, up: bool) -> None:
         async with self._locks[name]:

@@ -3,18 +3,28 @@
 from agents.hypervisors.container.container import SOCKET, Container
 from agents.hypervisors.container.rounds import TREES
 from agents.hypervisors.hypervisor import Site
+from agents.hypervisors.kept_copies import KeptCopies, copies
 from agents.hypervisors.record import Move
 from agents.hypervisors.target import HostPort
 from agents.hypervisors.weft_transfer import Session, identity, mirror
 
 
+def kept_copies(site: Site) -> KeptCopies:
+    """Return the copies of containers' memory and files."""
+    return copies(site, (SOCKET,))
+
+
 def session(site: Site, container: Container, move: Move, place: HostPort, multipath: bool) -> Session:
     """Return the session of a move. With a certificate of this cloudlet the ends authenticate each other. Raises
-    HypervisorError if the agent has not said which cloudlet the other one is."""
+    HypervisorError if the agent has not said which cloudlet the other one is, or the copy cannot be kept that the policy
+    wants."""
+    keep = move.tuning.keep
+    folder = kept_copies(site).folder(container.name, keep.seconds, keep.bytes) if keep else container.folder
     return Session(
         move=move.name,
         place=place,
-        mirror=container.folder / mirror(SOCKET),
+        mirror=folder / mirror(SOCKET),
+        keep=keep is not None,
         mirrored=move.tuning.mirror,
         multipath=multipath,
         identity=identity(site, move),

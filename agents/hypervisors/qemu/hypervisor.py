@@ -39,7 +39,7 @@ class Qemu:
         self._followed: dict[str, str] = {}  # by machine: the move whose post-copy is or was followed
         self._peers: dict[str, str] = {}  # by move: the other cloudlet
         self._digests = Digests(site.state_dir)
-        self._copies = thin_line.copies(site)
+        self._copies = thin_line.kept_copies(site)
         self._here = Here(site, self._digests)
         self._addresses = list(dict.fromkeys((site.address, *site.paths)))
         self._several = len(self._addresses) > 1

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from agents.hypervisors import weft_transfer
 from agents.hypervisors.hypervisor import Site
+from agents.hypervisors.kept_copies import KeptCopies, copies
 from agents.hypervisors.qemu import transfer
-from agents.hypervisors.qemu.kept_copies import KeptCopies
 from agents.hypervisors.qemu.vm import Vm
 from agents.hypervisors.record import Move, Record
 from agents.hypervisors.target import HostPort
-from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, WeftTransfer, identity, mirror
+from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, Session, Status, identity, mirror
 from controller.wire.platforms import BASE
 
 HASHES = ".hashes"
@@ -34,13 +34,9 @@ def base_memories(images: Path, name: str) -> Sequence[tuple[str, Path]]:
     return []
 
 
-def copies(site: Site) -> KeptCopies:
-    """Return the copies that are kept below the site's state directory."""
-
-    def busy(name: str) -> bool:
-        return any(WeftTransfer(site.state_dir / name, socket).runs() for socket in (SOCKET, DISK_SOCKET))
-
-    return KeptCopies(site.state_dir, busy)
+def kept_copies(site: Site) -> KeptCopies:
+    """Return the copies of machines' memory and disks."""
+    return copies(site, (SOCKET, DISK_SOCKET))
 
 
 def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bool) -> Session:
@@ -48,7 +44,7 @@ def session(site: Site, kept: Record, move: Move, place: HostPort, multipath: bo
     the ends authenticate each other. Raises HypervisorError if the agent has not said which cloudlet the other one is,
     or the copy cannot be kept that the policy wants."""
     name, keep = kept.machine.name, move.tuning.keep
-    folder = copies(site).folder(name, keep.seconds, keep.bytes) if keep else site.state_dir / name
+    folder = kept_copies(site).folder(name, keep.seconds, keep.bytes) if keep else site.state_dir / name
     return Session(
         move=move.name,
         place=place,

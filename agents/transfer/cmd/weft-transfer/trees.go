@@ -17,6 +17,7 @@ import (
 	"weft/agents/transfer/internal/ends"
 	"weft/agents/transfer/internal/line"
 	"weft/agents/transfer/internal/tree"
+	"weft/routeserver/durable"
 )
 
 const mostOrder = 1 << 12 // bytes of an order, and of its answer: the other end is not trusted
@@ -37,12 +38,46 @@ func (e *end) sendTrees(ctx context.Context, over *line.Line, source *ends.Sourc
 		return over.Refuse(err.Error())
 	}
 	defer orders.Close()
+	before, err := e.places()
+	if err != nil {
+		return over.Refuse(err.Error())
+	}
 	e.report.Reached(ends.Ready)
 	go e.order(orders, ours)
-	return source.Run(ctx, its, func(in io.Reader) ends.Records {
-		return tree.NewSender(in, e.folder, e.trees)
-	})
+	var sender *tree.Sender
+	if err := source.Run(ctx, its, func(in io.Reader) ends.Records {
+		sender = tree.NewSender(in, e.folder, e.trees, before)
+		return sender
+	}); err != nil {
+		return err
+	}
+	return e.keepPlaces(sender.Places())
 }
+
+// places returns where files' pages are in the kept mirror; nothing if it is a new one.
+func (e *end) places() (string, error) {
+	if !e.agreed.Kept {
+		return "", e.keepPlaces("")
+	}
+	text, err := os.ReadFile(e.placesFile())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	return string(text), nil
+}
+
+// keepPlaces writes down where files' pages are in the mirror, if that is kept.
+func (e *end) keepPlaces(text string) error {
+	if !e.keep || text == "" {
+		if err := os.Remove(e.placesFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return durable.Replace(e.placesFile(), []byte(text), 0o600)
+}
+
+func (e *end) placesFile() string { return e.options.mirror + ".places" }
 
 // order passes each order on, and its answer back, one after the other. A caller that orders nothing, and says so by an
 // empty line, ends the session.
@@ -122,7 +157,10 @@ func (e *end) receiveTrees(ctx context.Context, over *line.Line, decoder *codec.
 	if wrong := <-unpacked; wrong != nil { // it is the reason of all that follows
 		return wrong
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return e.keepPlaces(receiver.Places())
 }
 
 // pair returns two ends of a connection.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"weft/agents/transfer/internal/ends"
+	"weft/agents/transfer/internal/stream"
 )
 
 // container is a session that carries the directory "upper" from one cloudlet to the other.
@@ -122,6 +124,55 @@ func TestTreesGoInRoundsUntilTheCallerEndsThem(t *testing.T) {
 			t.Errorf("%+v", status)
 		}
 	}
+}
+
+func TestOnTheWayHomeOnlyWhatHasChangedGoes(t *testing.T) {
+	const pages = 200
+	c := newContainer(t)
+	c.args = append(c.args, "--keep")
+	big := string(noise(pages*stream.PageSize, 1))
+	c.write("upper/big", big)
+	c.write("memory/pages", string(noise(pages*stream.PageSize, 2)))
+	c.there()
+	out := c.from.status().Wire
+	c.from, c.to = c.to, c.from
+	c.write("upper/aaa", string(noise(3*stream.PageSize, 3))) // before all others: these keep their places all the same
+	changed := big[:stream.PageSize/2] + "x" + big[stream.PageSize/2+1:]
+	c.write("upper/big", changed)
+	c.there()
+	c.arrived("upper/big", changed)
+	home := c.from.status()
+	if !home.Kept || home.Pages["same"] < 2*pages-1 || home.Pages["delta"] != 1 || home.Wire > out/20 {
+		t.Errorf("%d bytes home, and %d there: %+v", home.Wire, out, home)
+	}
+	if err := os.WriteFile(c.from.path("mirror.places"), []byte("not what it was"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.from, c.to = c.to, c.from
+	c.write("upper/aaa", "shorter")
+	c.there()
+	c.arrived("upper/aaa", "shorter")
+	c.arrived("upper/big", changed)
+}
+
+// there lets the trees go in one round.
+func (c *container) there() {
+	c.t.Helper()
+	c.begin()
+	if answer := c.order(`{"trees":["upper","memory"],"last":true}`); answer != `{"round":1}` {
+		c.t.Fatal(answer)
+	}
+	_ = c.order("")
+	if sent, received := <-c.sent, <-c.received; sent != nil || received != nil {
+		c.t.Fatal(sent, received)
+	}
+}
+
+// noise returns bytes that no compression makes shorter.
+func noise(size int, seed uint64) []byte {
+	from, made := rand.NewChaCha8([32]byte{byte(seed)}), make([]byte, size)
+	_, _ = from.Read(made) // never fails
+	return made
 }
 
 func TestARoundThatCannotBeUnpackedEndsTheSessionWithItsReason(t *testing.T) {

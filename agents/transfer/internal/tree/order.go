@@ -26,7 +26,9 @@ const (
 	lastRecord  = "WEFT.last"
 	keptRecord  = "WEFT.kept" // the file's content is that of the round before
 	endRecord   = "WEFT.end"  // the archive is whole: one that is cut between two entries looks like it
-	yes         = "1"
+	// placesRecord tells after the last round where files' pages are in the mirror, for the way back.
+	placesRecord = "WEFT.places"
+	yes          = "1"
 )
 
 // Complete is the name of the file that says that the last round has been unpacked.

@@ -62,7 +62,7 @@ func TestPagesOfMemoryStayWhereTheirAddressesAre(t *testing.T) {
 	page := func(c string) string { return strings.Repeat(c, 4096) }
 	b.write("memory/pages-1.img", page("a")+page("b")+page("c"))
 	b.write("memory/pagemap-22.img", string(pagemap(1, []uint64{entryAddress, 0x7000, entryCount, 3})))
-	sender := NewSender(bytes.NewReader(nil), b.from, []string{"memory"})
+	sender := NewSender(bytes.NewReader(nil), b.from, []string{"memory"}, "")
 	first := placesOf(t, sender, b)
 	b.write("memory/pages-1.img", page("x")+page("a")+page("b")+page("c")) // one more, before the others
 	b.write("memory/pagemap-22.img", string(pagemap(1, []uint64{entryAddress, 0x1000, entryCount, 1},

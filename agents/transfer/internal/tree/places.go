@@ -1,13 +1,21 @@
 package tree
 
 import (
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"weft/agents/transfer/internal/stream"
 )
 
-// regionPages are the pages of one block: a gigabyte.
-const regionPages = 1 << 18
+const (
+	regionPages = 1 << 18 // of one block: a gigabyte
+	mostPages   = regionPages * stream.MostBlocks
+)
 
 // places gives each file pages of its own in the mirror, the same ones in each round, so that a round is compared with
 // the one before. A file that outgrows its place gets another one.
@@ -19,13 +27,59 @@ type places struct {
 
 type extent struct{ first, pages uint64 }
 
+// mostPlaces are the bytes of a text of places: archive/tar takes a megabyte of records.
+const mostPlaces = 1 << 19
+
+// text returns the places for parsePlaces; empty if there are too many.
+func (p *places) text() string {
+	plain := map[string][2]uint64{}
+	for name, at := range p.of {
+		plain[name] = [2]uint64{at.first, at.pages}
+	}
+	made, err := json.Marshal(plain)
+	if err != nil {
+		return ""
+	}
+	var out strings.Builder
+	packed := base64.NewEncoder(base64.StdEncoding, &out)
+	squeezed := gzip.NewWriter(packed)
+	_, err = squeezed.Write(made)
+	if err := errors.Join(err, squeezed.Close(), packed.Close()); err != nil || out.Len() > mostPlaces {
+		return ""
+	}
+	return out.String()
+}
+
+// parsePlaces returns the places of a text; none if it cannot be read. The text may be the other end's, and a wrong one
+// costs no more than bytes: pages are compared before they are taken as known.
+func parsePlaces(text string) places {
+	none := places{of: map[string]extent{}}
+	squeezed, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
+	if err != nil {
+		return none
+	}
+	plain := map[string][2]uint64{}
+	if err := json.NewDecoder(io.LimitReader(squeezed, mostPlaces*16)).Decode(&plain); err != nil {
+		return none
+	}
+	found := places{of: map[string]extent{}}
+	for name, at := range plain {
+		if at[1] > mostPages || at[0] > mostPages-at[1] {
+			return none
+		}
+		found.of[name] = extent{at[0], at[1]}
+		found.next = max(found.next, at[0]+at[1])
+	}
+	return found
+}
+
 // place returns the first page of a file's place; false if there is no room for it.
 func (p *places) place(name string, pages uint64) (uint64, bool) {
 	if found, known := p.of[name]; known && found.pages >= pages {
 		return found.first, true
 	}
 	size := pages + pages/4 // room to grow
-	if pages > regionPages*stream.MostBlocks || p.next+size > regionPages*stream.MostBlocks {
+	if pages > mostPages || p.next+size > mostPages {
 		return 0, false
 	}
 	made := extent{p.next, size}

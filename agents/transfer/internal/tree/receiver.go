@@ -17,9 +17,10 @@ import (
 // Receiver unpacks rounds below a directory. It does not trust the other end: nothing outside of the trees is read or
 // written, also by way of symbolic links.
 type Receiver struct {
-	root  *os.Root
-	known []string
-	round int
+	root   *os.Root
+	known  []string
+	round  int
+	places string
 }
 
 // NewReceiver returns a receiver of the trees `known`, which it makes below `root`.
@@ -30,6 +31,10 @@ func NewReceiver(root string, known []string) (*Receiver, error) {
 	}
 	return &Receiver{root: opened, known: known}, nil
 }
+
+// Places returns where files' pages are in the mirror, as the other end has told in the last round (NewSender); empty if
+// it has not. To be called when Run has returned.
+func (r *Receiver) Places() string { return r.places }
 
 // Close closes the directory.
 func (r *Receiver) Close() error { return r.root.Close() }
@@ -98,6 +103,7 @@ func (r *Receiver) unpack(in io.Reader) error {
 			return noEnd(err)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader && h.PAXRecords[endRecord] == yes {
+			r.places = h.PAXRecords[placesRecord]
 			break
 		}
 		if len(now.named) == mostEntries {

@@ -44,13 +44,16 @@ type Sender struct {
 }
 
 // NewSender returns a sender of trees, which are the directories `known` below `root`, by orders that come from `in`, one
-// in a line.
-func NewSender(in io.Reader, root string, known []string) *Sender {
+// in a line. `places` are those that an earlier session had in the same mirror, by its Places; empty if there was none.
+func NewSender(in io.Reader, root string, known []string, places string) *Sender {
 	return &Sender{
 		in: bufio.NewReader(in), root: root, known: known,
-		places: places{of: map[string]extent{}}, kept: map[string]identity{},
+		places: parsePlaces(places), kept: map[string]identity{},
 	}
 }
+
+// Places returns where files' pages are in the mirror, for a later session over the same one.
+func (s *Sender) Places() string { return s.places.text() }
 
 // Blocks returns the blocks that the stream has announced so far.
 func (s *Sender) Blocks() []stream.Block { return s.places.blocks }
@@ -79,7 +82,11 @@ func (s *Sender) advance() error {
 		s.paths = s.paths[1:]
 		return s.entry(path)
 	}
-	err := s.global(map[string]string{endRecord: yes})
+	end := map[string]string{endRecord: yes}
+	if known := s.Places(); s.order.Last && known != "" {
+		end[placesRecord] = known
+	}
+	err := s.global(end)
 	if err == nil {
 		err = s.archive.Close()
 	}

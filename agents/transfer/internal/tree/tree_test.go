@@ -45,7 +45,7 @@ func (b *bed) write(name, content string) {
 func (b *bed) rounds(orders []string, between ...func()) error {
 	b.t.Helper()
 	ordersIn, ordersOut := io.Pipe()
-	sender := NewSender(ordersIn, b.from, []string{"upper", "memory"})
+	sender := NewSender(ordersIn, b.from, []string{"upper", "memory"}, "")
 	receiver, err := NewReceiver(b.to, []string{"upper", "memory"})
 	if err != nil {
 		b.t.Fatal(err)

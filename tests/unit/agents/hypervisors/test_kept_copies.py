@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.hypervisor import HypervisorError
-from agents.hypervisors.qemu.kept_copies import FOLDER, KeptCopies
+from agents.hypervisors.kept_copies import FOLDER, KeptCopies
 from controller.wire.names import NAME_PATTERN
 
 MIB = 1 << 20

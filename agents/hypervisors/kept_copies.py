@@ -1,15 +1,16 @@
-"""Copies of machines' memory and disks that both ends of a move keep, so that the way back costs only what has changed
-(docs/operate/qemu.md, "Thin lines"). They are the mirrors of weft-transfer, in a folder of the machine's name.
+"""Copies of machines' memory, disks and files that both ends of a move keep, so that the way back costs only what has
+changed (docs/operate/qemu.md, "Thin lines"). They are the mirrors of weft-transfer, in a folder of the machine's name.
 """
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.hypervisors.hypervisor import HypervisorError
+from agents.hypervisors.hypervisor import HypervisorError, Site
+from agents.hypervisors.weft_transfer import WeftTransfer
 from agents.storage import durable
 
 FOLDER = ".kept"
@@ -66,6 +67,15 @@ class KeptCopies:
         with suppress(FileNotFoundError, NotADirectoryError):
             for folder in sorted(self._folder.iterdir()):
                 yield _Copy(folder.name, folder, _until(folder), _size(folder))
+
+
+def copies(site: Site, sockets: Sequence[str]) -> KeptCopies:
+    """Return the copies that are kept below the site's state directory. Sessions that use these sockets use them."""
+
+    def busy(name: str) -> bool:
+        return any(WeftTransfer(site.state_dir / name, socket).runs() for socket in sockets)
+
+    return KeptCopies(site.state_dir, busy)
 
 
 def _until(folder: Path) -> float:
