@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.hypervisors.hypervisor import HypervisorError, Introduced, Site
-from agents.hypervisors.qemu import base_memory
 from agents.hypervisors.kept_copies import FOLDER
+from agents.hypervisors.qemu import base_memory
 from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET
 from controller.wire.moves import Tuning
 from lab.hosts import Host, Hosts

@@ -16,8 +16,8 @@ def kept_copies(site: Site) -> KeptCopies:
 
 def session(site: Site, container: Container, move: Move, place: HostPort, multipath: bool) -> Session:
     """Return the session of a move. With a certificate of this cloudlet the ends authenticate each other. Raises
-    HypervisorError if the agent has not said which cloudlet the other one is, or the copy cannot be kept that the policy
-    wants."""
+    HypervisorError if the agent has not said which cloudlet the other one is, or the copy cannot be kept that the
+    policy wants."""
     keep = move.tuning.keep
     folder = kept_copies(site).folder(container.name, keep.seconds, keep.bytes) if keep else container.folder
     return Session(
