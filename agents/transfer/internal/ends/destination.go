@@ -153,15 +153,23 @@ func (d *Destination) back(qemu io.Reader) error {
 	for {
 		n, err := qemu.Read(buffer)
 		if n > 0 {
-			if err := d.line.Write(line.Return, buffer[:n]); err != nil {
-				return fmt.Errorf("the line to the other end: %w", err)
+			if err := d.say(line.Return, buffer[:n]); err != nil {
+				return err
 			}
 		}
 		if err != nil && d.ended.Load() {
 			return nil
 		}
 		if err != nil { // it has all that it wants, or has died: the source's QEMU finds out which
-			return d.line.Write(line.Closed, nil)
+			return d.say(line.Closed, nil)
 		}
 	}
+}
+
+// say tells the source of its QEMU's return path. A source that has gone as it has all, and knows it, misses nothing.
+func (d *Destination) say(kind line.Kind, bytes []byte) error {
+	if err := d.line.Write(kind, bytes); err != nil && !d.ended.Load() {
+		return fmt.Errorf("the line to the other end: %w", err)
+	}
+	return nil
 }

@@ -55,6 +55,8 @@ type Line struct {
 	in    *bufio.Reader
 	mu    sync.Mutex
 	lives atomic.Bool // both ends say at least each second that they are there
+
+	refused atomic.Pointer[error] // by this end, which reads no frame any more
 }
 
 // New returns a line over a connection.
@@ -67,8 +69,10 @@ func New(conn net.Conn) *Line {
 // Close ends the connection: both ends get errors.
 func (l *Line) Close() error { return l.conn.Close() }
 
-// Write sends a frame.
-func (l *Line) Write(kind Kind, bytes []byte) error {
+// Write sends a frame. When this end has refused the session, its own reason is the error.
+func (l *Line) Write(kind Kind, bytes []byte) error { return l.why(l.write(kind, bytes)) }
+
+func (l *Line) write(kind Kind, bytes []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	head := append(make([]byte, 0, header), byte(kind))
@@ -86,13 +90,22 @@ func (l *Line) Write(kind Kind, bytes []byte) error {
 	return err
 }
 
-// Read returns the next frame, whose bytes are the caller's. The other end's refusal is an error (ErrRefused).
+// Read returns the next frame, whose bytes are the caller's. The other end's refusal is an error (ErrRefused), and so is
+// this end's own reason.
 func (l *Line) Read() (Frame, error) {
 	for {
 		if frame, err := l.next(); err != nil || frame.Kind != Alive {
-			return frame, err
+			return frame, l.why(err)
 		}
 	}
+}
+
+// why returns the reason for which this end has ended the session in place of the error that follows from that.
+func (l *Line) why(err error) error {
+	if reason := l.refused.Load(); err != nil && reason != nil {
+		return *reason
+	}
+	return err
 }
 
 func (l *Line) next() (Frame, error) {

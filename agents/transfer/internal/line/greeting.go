@@ -76,12 +76,14 @@ func (l *Line) Greet(own Has, source bool) (Greeted, error) {
 // meanwhile are read for a moment, until it has gone: a connection that is closed with unread bytes is reset (RFC 1122,
 // section 4.2.2.13), and the reason would be lost.
 func (l *Line) Refuse(reason string) error {
+	refused := fmt.Errorf("the session is refused: %s", reason)
+	l.refused.Store(&refused)
 	if l.Write(Refusal, []byte(reason)) == nil {
 		stop := time.AfterFunc(parting, func() { _ = l.conn.Close() })
 		_, _ = io.Copy(io.Discard, l.conn)
 		stop.Stop()
 	}
-	return fmt.Errorf("the session is refused: %s", reason)
+	return refused
 }
 
 func (l *Line) greeting(own Has) error {
