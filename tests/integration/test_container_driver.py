@@ -126,6 +126,20 @@ def kept(host: Host) -> bool:
     return (host.state / FOLDER / NAME / "rounds.mirror.kept").is_file()
 
 
+def test_what_a_container_has_copied_from_its_image_costs_little(hosts: Hosts) -> None:
+    one, two = hosts.one, hosts.two
+    start(one)
+    shell(one, "for n in 1 2 3; do cp /bin/busybox /$n; done; echo changed >>/1; chown 1:1 /bin/weft-work")
+    size = int(shell(one, "stat -c %s /bin/busybox"))
+    figures = memory(one, "m1", prepare(two, "m1"))
+    assert figures.pages is not None and figures.pages.known > 3 * (size >> 12) - 3
+    hand_over(one, two, "m1")
+    assert shell(two, "tail -c 8 /1; cmp /bin/busybox /2 && cmp /bin/busybox /3 && stat -c %u /bin/weft-work").split() == [
+        "changed",
+        "1",
+    ]
+
+
 def test_an_image_that_is_not_there_is_refused(hosts: Hosts) -> None:
     with pytest.raises(Refused, match="there is no image 'other'"):
         prepare(hosts.two, "m1", machine(image="other"))

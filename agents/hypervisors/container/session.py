@@ -1,6 +1,12 @@
 """The session of weft-transfer that carries a container."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from agents.hypervisors.container.base_files import base_files
 from agents.hypervisors.container.container import SOCKET, Container
+from agents.hypervisors.container.image import UNPACKED
+from agents.hypervisors.container.platform import image_file
 from agents.hypervisors.container.rounds import TREES
 from agents.hypervisors.hypervisor import Site
 from agents.hypervisors.kept_copies import KeptCopies, copies
@@ -29,7 +35,15 @@ def session(site: Site, container: Container, move: Move, place: HostPort, multi
         multipath=multipath,
         identity=identity(site, move),
         peer=move.peer,
+        references=_references(site, container),
         bandwidth=move.tuning.bandwidth,
         trees=TREES,
         without=site.options.get("without", ""),
     )
+
+
+def _references(site: Site, container: Container) -> Sequence[tuple[str, Path]]:
+    """Return the files of the container's image, which both ends have unpacked."""
+    kept = container.known()
+    digest = kept.platform.files.get(image_file(kept.machine.image)) if kept.platform is not None else None
+    return base_files(site.state_dir / UNPACKED / digest) if digest is not None else ()
