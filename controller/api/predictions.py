@@ -28,10 +28,12 @@ OneName = Annotated[str, Query(pattern=NAME_PATTERN, max_length=63)]
 
 
 class Input(BaseModel):
-    """An input of a prediction, null if unknown, and its origin."""
+    """An input of a prediction, null if unknown, and its origin. `guessed`: nobody has measured it, and the time of the
+    move depends on it."""
 
     value: float | None
     origin: str
+    guessed: bool = False
 
 
 class Forecast(BaseModel):

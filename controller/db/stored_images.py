@@ -89,6 +89,12 @@ async def page(session: AsyncSession, image: str, after: str, limit: int) -> lis
     return list(await session.scalars(query.order_by(StoredImageRow.cloudlet).limit(limit)))
 
 
+async def at(session: AsyncSession, cloudlet: str, images: Collection[str]) -> list[StoredImageRow]:
+    """Return the rows of these images at a cloudlet, sorted."""
+    query = select(StoredImageRow).where(StoredImageRow.cloudlet == cloudlet, StoredImageRow.image.in_(images))
+    return list(await session.scalars(query.order_by(StoredImageRow.image)))
+
+
 async def holders(
     session: AsyncSession, image: str, digest: str, cloudlets: Collection[str] | None = None, limit: int = BATCH
 ) -> list[Stored]:

@@ -23,7 +23,8 @@ from controller.db.decisions import DecisionRow
 from controller.db.engine import Database
 from controller.db.vms import VmRow
 from controller.migration.initiations import measured, obstacles
-from controller.migration.predictions import as_json, crowded, link, predict, unlike
+from controller.migration.move_obstacles import crowded, unlike
+from controller.migration.predictions import as_json, link, predict
 from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)

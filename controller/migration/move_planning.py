@@ -15,7 +15,7 @@ from controller.db.moves import MoveRow
 from controller.db.vms import VmRow
 from controller.migration.borrowed_pools import borrowed
 from controller.migration.initiations import obstacles
-from controller.migration.predictions import unlike
+from controller.migration.move_obstacles import unlike
 from controller.wire.moves import Keep, Tuning
 
 FAST_FOR = timedelta(days=7)

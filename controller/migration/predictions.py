@@ -8,22 +8,19 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.core import cpu_choice
 from controller.core.bandwidth_limits import most
 from controller.core.estimates import Estimate, Facts, Profile, estimate, wire_ratio
 from controller.core.follow_policy import Relation
-from controller.core.host_room import lacks_memory, too_busy
 from controller.core.intent import Intent
 from controller.core.policy.model import Migration
 from controller.core.profiles import Past
 from controller.core.refusals import conflict, unknown
-from controller.db import bandwidths, decisions, host_loads, moves, neighbours, platforms, profiles
+from controller.db import bandwidths, decisions, moves, neighbours, platforms, profiles
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.db.vms import VmRow
 from controller.wire.machines import Machine
 from controller.wire.moves import Figures
-from controller.wire.platforms import differences
 
 TRANSFERS = ("disk", "memory", "switchover")
 """Acts that send state over the link."""
@@ -77,27 +74,6 @@ async def _kept(session: AsyncSession, vm: str, between: tuple[str, str], since:
     if latest is not None and latest.ahead:
         return (latest.source, latest.destination) == between and (latest.ended_at or since) > since
     return await profiles.came_from(session, vm, between, since)
-
-
-async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> list[str]:
-    """Return why the VM would not be the same at the other end, from both agents' reports on their hypervisors. Empty
-    if nothing speaks against the move, or if one agent has reported nothing; but a settled CPU needs an agent that
-    reports it."""
-    machine = vm.made_of
-    here, there = [await platforms.of(session, name, machine.driver) for name in between]
-    why = cpu_choice.refusal(machine.cpu, between[1], there) if machine.cpu is not None else None
-    cannot = [f"CPU: {why}"] if why is not None else []
-    if here is None or there is None:
-        return cannot
-    ours, theirs = (cpu_choice.given(platform, machine.cpu) for platform in (here, there))
-    return [*differences(machine, ours, theirs, between), *cannot]
-
-
-async def crowded(session: AsyncSession, vm: VmRow, destination: str, policy: Migration) -> list[str]:
-    """Return why the destination's host has no room for the VM; empty if it has, or has reported nothing of late."""
-    machine, load = vm.made_of, (await host_loads.of(session, [destination])).get(destination)
-    found = lacks_memory(machine, destination, load), too_busy(machine, destination, load, policy.max_load)
-    return [reason for reason in found if reason is not None]
 
 
 async def learn(

@@ -126,7 +126,11 @@ async def test_the_papers_cases(
     assert start.begun == (moved if course == "move" else [])
     kept = (await controller.get("/decisions", vm="web"))["items"]
     assert [(k["id"], k["course"], k["move"]) for k in kept] == [(row.id, course, None)]
-    assert kept[0]["estimate"]["inputs"]["memory"] == {"value": memory_used, "origin": "measured by its driver"}
+    assert kept[0]["estimate"]["inputs"]["memory"] == {
+        "value": memory_used,
+        "origin": "measured by its driver",
+        "guessed": False,
+    }
     event = (await controller.get("/events"))["items"][-1]
     assert (event["type"], event["subject"]) == ("move-decided", "web")
     assert event["data"]["reasons"] == row.reasons and event["data"]["prospect"]["neighbour"] == kept[0]["relation"]

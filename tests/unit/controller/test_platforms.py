@@ -3,7 +3,9 @@ move."""
 
 from typing import Any
 
+from controller.db import stored_images
 from controller.migration import machine_reports
+from controller.wire.images import ImageReport, ImageState
 from controller.wire.machines import Machine
 from controller.wire.moves import MoveReport, Order, Orders, Target
 from controller.wire.platforms import Platform
@@ -42,6 +44,31 @@ async def test_a_prediction_says_what_would_be_refused(controller: Controller) -
     assert row is not None and row.course == "stay" and row.reasons == [reason] and starts.begun == []
     await tell(controller, "c2", driver, HERE)
     assert (await controller.get("/moves/prediction", **asked))["course"] == "move"
+
+
+async def test_an_image_that_is_on_its_way_is_the_reason_until_it_is_there(controller: Controller) -> None:
+    await ready(controller, Starts())
+    await add(controller, neighbour(20.0), bandwidth(1000))
+    driver = (await controller.get("/vms/web"))["driver"]
+    await tell(controller, "c1", driver, HERE)
+    await tell(controller, "c2", driver, HERE.model_copy(update={"files": {}}))
+
+    async def reasons(condition: Any = None, **more: Any) -> list[str]:
+        state = ImageState(name="debian", digest="d" * 64, condition=condition or "there", **more)
+        async with controller.region.database.write() as session:
+            await stored_images.tell(session, ImageReport(cloudlet="c2", images=[state] if condition else []))
+        found = await controller.get("/moves/prediction", vm="web", endpoint="c2-lan")
+        assert found["course"] == "stay"
+        return list(found["reasons"])
+
+    assert "file debian/kernel" in (await reasons())[0]
+    assert await reasons("waiting") == ["image debian is on its way to c2"]
+    assert await reasons("coming", done=25 << 20, total=100 << 20) == [
+        "image debian is on its way to c2, 25% of 100 MiB"
+    ]
+    for condition in ("failed", "refused"):
+        assert await reasons(condition, detail="quota") == ["image debian cannot be fetched to c2: quota"]
+    assert "file debian/kernel" in (await reasons("there"))[0], "another one than c1's"
 
 
 async def test_a_move_to_another_platform_is_refused_when_it_is_asked_for(controller: Controller) -> None:
