@@ -134,7 +134,9 @@ def test_what_a_container_has_copied_from_its_image_costs_little(hosts: Hosts) -
     figures = memory(one, "m1", prepare(two, "m1"))
     assert figures.pages is not None and figures.pages.known > 3 * (size >> 12) - 3
     hand_over(one, two, "m1")
-    assert shell(two, "tail -c 8 /1; cmp /bin/busybox /2 && cmp /bin/busybox /3 && stat -c %u /bin/weft-work").split() == [
+    assert shell(
+        two, "tail -c 8 /1; cmp /bin/busybox /2 && cmp /bin/busybox /3 && stat -c %u /bin/weft-work"
+    ).split() == [
         "changed",
         "1",
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.hypervisors.container import silence
 from agents.hypervisors.container.container import SOCKET
 from agents.hypervisors.hypervisor import Fenced, HypervisorError, Refused
 from controller.wire.moves import Tuning
@@ -153,6 +154,22 @@ def test_both_agents_may_restart_at_any_step(working: Hosts, tmp_path: Path) -> 
     working.one.do(working.one.driver.discard(NAME))
     assert (condition(working.one), condition(working.two)) == ("gone", "running")
     right(working.two)
+    assert device.verdict().intact
+
+
+def test_an_agent_that_dies_between_restore_and_record_leaves_nobody_deaf(working: Hosts, tmp_path: Path) -> None:
+    one, two = working.one, working.two
+    device = stream(working, tmp_path)
+    move(one, two, "m1")
+    container = container_at(two, NAME)
+    kept = container.known()
+    assert kept.move is not None
+    kept.move.role = "incoming"
+    container.save(kept)
+    two.do(silence.deafen(container.sandbox, None))
+    two.do(two.driver.activate(NAME, "m1"))
+    before = len(device.series())
+    until(lambda: len(device.series()) > before + 50, "data flows", 10)
     assert device.verdict().intact
 
 

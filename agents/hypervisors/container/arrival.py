@@ -155,6 +155,8 @@ async def activate(container: Container, move: str) -> Figures:
             if not _whole(container):
                 raise Fenced(f"{container.name}: not all of its state is here")
             await _restore(container, kept)
+        elif container.sandbox.pid() is not None:  # an agent that died meanwhile may have left it deaf
+            await silence.end(container.sandbox, container.runtime.lock())
         kept.move.role = "arrived"
         container.save(kept)
         await container.forget_memory()
