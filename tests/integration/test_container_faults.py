@@ -157,19 +157,32 @@ def test_both_agents_may_restart_at_any_step(working: Hosts, tmp_path: Path) -> 
     assert device.verdict().intact
 
 
-def test_an_agent_that_dies_between_restore_and_record_leaves_nobody_deaf(working: Hosts, tmp_path: Path) -> None:
-    one, two = working.one, working.two
+def test_an_agent_that_dies_right_after_the_restore_leaves_nobody_deaf_or_without_leases(
+    working: Hosts, tmp_path: Path
+) -> None:
+    def watchers() -> int:
+        return sum(line.startswith("nsenter") and line.rstrip().endswith(" watch") for line in processes(two.state))
+
+    def flows() -> None:
+        before = len(device.series())
+        until(lambda: len(device.series()) > before + 50, "data flows", 10)
+
+    two = working.two
     device = stream(working, tmp_path)
-    move(one, two, "m1")
+    move(working.one, two, "m1")
     container = container_at(two, NAME)
-    kept = container.known()
-    assert kept.move is not None
-    kept.move.role = "incoming"
-    container.save(kept)
-    two.do(silence.deafen(container.sandbox, None))
-    two.do(two.driver.activate(NAME, "m1"))
-    before = len(device.series())
-    until(lambda: len(device.series()) > before + 50, "data flows", 10)
+    for died_before_the_watcher in (False, True):
+        kept = container.known()
+        assert kept.move is not None
+        kept.move.role = "incoming"
+        container.save(kept)
+        two.do(silence.deafen(container.sandbox, None))
+        if died_before_the_watcher:
+            two.do(container.sandbox.run("pkill", "-f", "weft-guest watch"))
+            until(lambda: watchers() == 0, "nobody leases", 5)
+        two.do(two.driver.activate(NAME, "m1"))
+        flows()
+        assert watchers() == 1
     assert device.verdict().intact
 
 

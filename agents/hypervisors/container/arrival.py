@@ -157,11 +157,11 @@ async def activate(container: Container, move: str) -> Figures:
             await _restore(container, kept)
         elif container.sandbox.pid() is not None:  # an agent that died meanwhile may have left it deaf
             await silence.end(container.sandbox, container.runtime.lock())
+        if container.sandbox.pid() is not None:  # else it has ended since
+            await container.guest.watch()
         kept.move.role = "arrived"
         container.save(kept)
         await container.forget_memory()
-        if container.sandbox.pid() is not None:  # else it has ended since
-            await container.guest.watch()
     await leave(container)
     return Figures(seconds=monotonic() - began)
 

@@ -2,6 +2,7 @@
 network, so that no image needs it."""
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from agents.hypervisors.container.sandbox import Sandbox
@@ -36,12 +37,23 @@ class Guest:
         (etc / "guest.conf").write_text("".join(f"{line}\n" for line in lines))
 
     async def watch(self) -> None:
-        """Have it lease addresses from now on. Raises HypervisorError."""
+        """Have it lease addresses from now on, unless it does. Raises HypervisorError."""
+        if self._watches():
+            return
         try:
             async with detached(self._folder, self._argv("watch"), self._folder / _LOG):
                 pass
         except OSError as error:
             raise HypervisorError(f"{self._folder.name}: {PROGRAM} cannot be started: {error.strerror}") from error
+
+    def _watches(self) -> bool:
+        own = f"WEFT_RUN={self._folder / GUEST}".encode()
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # it has ended
+                words = path.read_bytes().split(b"\0")
+                if own in words and b"watch" in words:
+                    return True
+        return False
 
     async def arrive(self) -> None:
         """Put back the addresses with which the container came, before it runs. Raises HypervisorError."""
