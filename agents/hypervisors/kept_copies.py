@@ -16,7 +16,8 @@ from agents.storage import durable
 FOLDER = ".kept"
 """Its name cannot be a machine's."""
 
-_UNTIL = "until"
+_UNTIL, _BEGUN = "until", "begun"
+_STARTS = 60.0  # seconds until the session that makes a copy runs
 _MIRRORS, _SEAL = "*.mirror", ".kept"
 
 
@@ -24,6 +25,7 @@ _MIRRORS, _SEAL = "*.mirror", ".kept"
 class _Copy:
     name: str
     folder: Path
+    begun: float
     until: float
     bytes: int
 
@@ -43,11 +45,12 @@ class KeptCopies:
         others = sorted((one for one in self._all() if one.name != name), key=lambda one: one.until)
         taken = sum(one.bytes for one in others)
         for one in others:
-            if taken > most and not self._busy(one.name):
+            if taken > most and not self._used(one):
                 self.forget(one.name)
                 taken -= one.bytes
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            durable.replace(folder / _BEGUN, f"{self._clock():.0f}")
             durable.replace(folder / _UNTIL, f"{self._clock() + seconds:.0f}")
         except OSError as error:
             raise HypervisorError(f"no copy of {name} can be kept in {folder}: {error.strerror}") from error
@@ -56,8 +59,13 @@ class KeptCopies:
     def expire(self) -> None:
         """Delete copies whose time is over, and those of moves that have failed."""
         for one in self._all():
-            if (one.until <= self._clock() or not _sealed(one.folder)) and not self._busy(one.name):
+            if (one.until <= self._clock() or not _sealed(one.folder)) and not self._used(one):
                 self.forget(one.name)
+
+    def _used(self, one: _Copy) -> bool:
+        """Return whether a session uses the copy, or may be about to."""
+        starts = not _sealed(one.folder) and self._clock() < one.begun + _STARTS
+        return starts or self._busy(one.name)
 
     def forget(self, name: str) -> None:
         """Delete the copy of a machine: it has started anew, or has been stopped."""
@@ -66,7 +74,7 @@ class KeptCopies:
     def _all(self) -> Iterator[_Copy]:
         with suppress(FileNotFoundError, NotADirectoryError):
             for folder in sorted(self._folder.iterdir()):
-                yield _Copy(folder.name, folder, _until(folder), _size(folder))
+                yield _Copy(folder.name, folder, _time(folder / _BEGUN), _time(folder / _UNTIL), _size(folder))
 
 
 def copies(site: Site, sockets: Sequence[str]) -> KeptCopies:
@@ -78,10 +86,10 @@ def copies(site: Site, sockets: Sequence[str]) -> KeptCopies:
     return KeptCopies(site.state_dir, busy)
 
 
-def _until(folder: Path) -> float:
-    """Return when a copy's time is over; at once if nothing says so."""
+def _time(path: Path) -> float:
+    """Return the time in a file; long ago if there is none."""
     try:
-        return float((folder / _UNTIL).read_text())
+        return float(path.read_text())
     except (OSError, ValueError):
         return 0.0
 

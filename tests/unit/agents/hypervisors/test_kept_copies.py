@@ -62,11 +62,22 @@ def test_a_copy_in_use_stays(cloudlet: Cloudlet) -> None:
 def test_a_copy_that_a_failed_move_left_is_deleted(cloudlet: Cloudlet) -> None:
     (cloudlet.copies.folder("v1", 100, MIB) / "transfer.mirror").write_bytes(b"half of it")
     cloudlet.moving.add("v1")
+    cloudlet.now += 61
     cloudlet.copies.expire()
     assert cloudlet.names == {"v1"}
     cloudlet.moving.clear()
     cloudlet.copies.expire()
     assert cloudlet.names == set()
+
+
+def test_a_folder_stays_until_its_session_has_had_time_to_start(cloudlet: Cloudlet) -> None:
+    cloudlet.copies.folder("v1", 100, MIB)
+    cloudlet.copies.expire()
+    cloudlet.keep("v2", most=0)
+    assert cloudlet.names == {"v1", "v2"}
+    cloudlet.now += 61
+    cloudlet.copies.expire()
+    assert cloudlet.names == {"v2"}
 
 
 def test_the_copies_that_end_first_make_room(cloudlet: Cloudlet) -> None:
