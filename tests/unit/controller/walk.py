@@ -13,9 +13,10 @@ the path and the query by name. It returns the document of the answer."""
 
 
 def policy(name: str) -> dict[str, Any]:
-    """Return a policy with one pool, by which copies of VMs are kept."""
+    """Return a policy with one pool, an image, and copies of VMs that are kept."""
     vcps = {name: {"members": ["c1-lan", "c2-lan"]}}
-    return {"apiVersion": "weft/v1", "vcps": vcps, "migration": {"keep_seconds": 60}}
+    images = {"i": {"digest": f"sha256:{'a' * 64}"}}
+    return {"apiVersion": "weft/v1", "vcps": vcps, "migration": {"keep_seconds": 60}, "images": images}
 
 
 def build(say: Say) -> None:
@@ -96,6 +97,7 @@ def use(say: Say) -> None:
     say("GET /api/v1/policy/revisions/{revision}", revision=last)
     say("GET /api/v1/policy/diff", before=first, after=last)
     say("POST /api/v1/policy/rollback", revision=min(first, last))
+    say("GET /api/v1/agent/images/{name}/sources", name="i")
     say("GET /api/v1/tunnels/{cloudlet}/{peer}", cloudlet="c1", peer="c2")
     say("GET /api/v1/neighbours/history", cloudlet="c1", neighbour="c2")
     say("GET /api/v1/neighbours/matrix", vcp="blue")
