@@ -24,8 +24,9 @@ async def unlike(session: AsyncSession, vm: VmRow, between: tuple[str, str]) -> 
     ours, theirs = (cpu_choice.given(platform, machine.cpu) for platform in (here, there))
     names = [machine.image] + ([machine.disk.base] if machine.disk is not None else [])
     coming = [one for one in await stored_images.at(session, between[1], names) if one.condition != "there"]
-    has = _with(theirs, ours, [one.image for one in coming])
-    return [*map(_said, coming), *differences(machine, ours, has, between), *cannot]
+    now = differences(machine, ours, theirs, between)
+    then = differences(machine, ours, _with(theirs, ours, [one.image for one in coming]), between)
+    return [*(_said(one) for one in coming if now != then), *then, *cannot]
 
 
 async def crowded(session: AsyncSession, vm: VmRow, destination: str, policy: Migration) -> list[str]:

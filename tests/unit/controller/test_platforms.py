@@ -53,12 +53,12 @@ async def test_an_image_that_is_on_its_way_is_the_reason_until_it_is_there(contr
     await tell(controller, "c1", driver, HERE)
     await tell(controller, "c2", driver, HERE.model_copy(update={"files": {}}))
 
-    async def reasons(condition: Any = None, **more: Any) -> list[str]:
+    async def reasons(condition: Any = None, course: str = "stay", **more: Any) -> list[str]:
         state = ImageState(name="debian", digest="d" * 64, condition=condition or "there", **more)
         async with controller.region.database.write() as session:
             await stored_images.tell(session, ImageReport(cloudlet="c2", images=[state] if condition else []))
         found = await controller.get("/moves/prediction", vm="web", endpoint="c2-lan")
-        assert found["course"] == "stay"
+        assert found["course"] == course
         return list(found["reasons"])
 
     assert "file debian/kernel" in (await reasons())[0]
@@ -69,6 +69,8 @@ async def test_an_image_that_is_on_its_way_is_the_reason_until_it_is_there(contr
     for condition in ("failed", "refused"):
         assert await reasons(condition, detail="quota") == ["image debian cannot be fetched to c2: quota"]
     assert "file debian/kernel" in (await reasons("there"))[0], "another one than c1's"
+    await tell(controller, "c2", driver, HERE)
+    await reasons("refused", course="move", detail="an operator has put another one in place, which is c1's")
 
 
 async def test_a_move_to_another_platform_is_refused_when_it_is_asked_for(controller: Controller) -> None:
