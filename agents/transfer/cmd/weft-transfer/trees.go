@@ -47,9 +47,13 @@ func (e *end) sendTrees(ctx context.Context, over *line.Line, source *ends.Sourc
 	var sender *tree.Sender
 	if err := source.Run(ctx, its, func(in io.Reader) ends.Records {
 		sender = tree.NewSender(in, e.folder, e.trees, before)
+		sender.Tells = e.keep
 		return sender
 	}); err != nil {
 		return err
+	}
+	if !e.keep {
+		return e.keepPlaces("")
 	}
 	return e.keepPlaces(sender.Places())
 }

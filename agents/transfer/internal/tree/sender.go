@@ -21,6 +21,9 @@ var zeroes [stream.PageSize]byte
 
 // Sender reads orders, and gives the archives that they ask for, record by record. It implements ends.Records.
 type Sender struct {
+	// Tells lets the last round tell the other end where files' pages are in the mirror, which both ends keep.
+	Tells bool
+
 	in    *bufio.Reader
 	root  string
 	known []string
@@ -83,8 +86,10 @@ func (s *Sender) advance() error {
 		return s.entry(path)
 	}
 	end := map[string]string{endRecord: yes}
-	if known := s.Places(); s.order.Last && known != "" {
-		end[placesRecord] = known
+	if s.order.Last && s.Tells { // the machine is paused: nothing goes that nobody keeps
+		if known := s.Places(); known != "" {
+			end[placesRecord] = known
+		}
 	}
 	err := s.global(end)
 	if err == nil {

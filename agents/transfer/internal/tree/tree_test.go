@@ -26,6 +26,8 @@ type bed struct {
 	t            *testing.T
 	from, to     string
 	pages, zeros int // of the last round, with a place
+	tells        bool
+	told         string // the places that the receiver was told
 }
 
 func newBed(t *testing.T) *bed { return &bed{t: t, from: t.TempDir(), to: t.TempDir()} }
@@ -46,6 +48,7 @@ func (b *bed) rounds(orders []string, between ...func()) error {
 	b.t.Helper()
 	ordersIn, ordersOut := io.Pipe()
 	sender := NewSender(ordersIn, b.from, []string{"upper", "memory"}, "")
+	sender.Tells = b.tells
 	receiver, err := NewReceiver(b.to, []string{"upper", "memory"})
 	if err != nil {
 		b.t.Fatal(err)
@@ -88,6 +91,7 @@ func (b *bed) rounds(orders []string, between ...func()) error {
 		io.Reader
 		io.Writer
 	}{bytes.NewReader(all), &answers})
+	b.told = receiver.Places()
 	if err == nil && strings.Count(answers.String(), "\n") != len(orders) {
 		b.t.Errorf("%d rounds, answers %q", len(orders), answers.String())
 	}
@@ -170,6 +174,22 @@ func TestATreeArrivesAsItWas(t *testing.T) {
 	b.same("memory")
 	if _, err := os.Stat(filepath.Join(b.to, Complete)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestPlacesAreToldOnlyForMirrorsThatAreKept(t *testing.T) {
+	for _, tells := range []bool{false, true} {
+		b := newBed(t)
+		b.tells = tells
+		b.fill()
+		b.must(b.rounds([]string{both}))
+		if b.told != "" {
+			t.Error("a round that is not the last one tells places")
+		}
+		b.must(b.rounds([]string{both, last}))
+		if (b.told != "") != tells || tells && len(parsePlaces(b.told).of) == 0 {
+			t.Errorf("told %d bytes", len(b.told))
+		}
 	}
 }
 
