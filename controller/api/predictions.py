@@ -104,7 +104,8 @@ class Prediction(BaseModel):
 class Profile(BaseModel):
     """A past move between two cloudlets, with its predicted and its measured values. Units: bytes, seconds,
     milliseconds, bits a second (bandwidth), bytes a second (dirty_rate); `ratio` is the bytes on the wire for each byte
-    of memory; `kept`: both ends had a copy of the VM's memory, of an earlier stay."""
+    of memory; `kept`: both ends had a copy of the VM's memory, of an earlier stay; `direct`: it went without a thin
+    line."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -127,6 +128,7 @@ class Profile(BaseModel):
     disk: int | None
     ratio: float | None
     kept: bool
+    direct: bool
     at: datetime
 
 

@@ -18,7 +18,8 @@ FEWEST = 3
 class Profile:
     """A move that was made, as far as it was measured: the Past, and the figures that later estimates use. Bytes, bytes
     a second (`dirty_rate`), milliseconds; `ratio` is the bytes on the wire for one byte of memory, and `idle` the
-    seconds in which the line had nothing to do. `kept`: both ends had a copy of that memory before."""
+    seconds in which the line had nothing to do. `kept`: both ends had a copy of that memory before; `direct`: it went
+    without a thin line, as the link is fast."""
 
     past: Past
     vm: str
@@ -29,6 +30,7 @@ class Profile:
     rtt_before_ms: float | None = None
     rtt_during_ms: float | None = None
     kept: bool = False
+    direct: bool = False
     idle: float | None = None
 
 
@@ -37,8 +39,8 @@ class Facts:
     """The recorded facts: the VM's image and size in bytes, whether it has a disk, the measurements of its driver; the
     link's round trip, and its bandwidth in bits per second there and, if need be, back; past moves of the image and
     over the link; the policy's target for the pause, and its limit on the bandwidth (`most`); whether both ends are to
-    have a copy of the VM's memory from an earlier stay (`kept`); the most rounds after which its driver pauses it in
-    any case. None where unknown."""
+    have a copy of the VM's memory from an earlier stay (`kept`), and whether the move is to go without a thin line
+    (`direct`); the most rounds after which its driver pauses it in any case. None where unknown."""
 
     vm: str
     image: str
@@ -54,6 +56,7 @@ class Facts:
     downtime_ms: float = 300.0
     most: float | None = None
     kept: bool = False
+    direct: bool = False
     most_rounds: int | None = None
 
 
@@ -140,15 +143,22 @@ def _remembered(facts: Facts, name: str, otherwise: Input) -> Input:
 
 
 def _carried(facts: Facts, name: str, otherwise: Input) -> Input:
-    """Return what past moves say of the bytes on the wire. With copies at both ends, those that had them too say it; if
-    there was none, the other moves say the most that it can be."""
-    plain = replace(facts, history=[one for one in facts.history if not one.kept])
-    found = _remembered(plain, name, otherwise)
-    if not facts.kept:
-        return found
-    alike = replace(facts, history=[one for one in facts.history if one.kept])
-    known = _remembered(alike, name, found)
-    return known if known is found else replace(known, origin=f"{known.origin} with copies at both ends")
+    """Return what past moves say of the bytes on the wire: those that went as this one is to go. If there was none, the
+    plain moves over a thin line say the most that a move with copies at both ends sends, and nothing certain of one
+    without a thin line."""
+    plain = _of_kind(facts, name, otherwise, kept=False, direct=False)
+    if not (facts.kept or facts.direct):
+        return plain
+    known = _of_kind(facts, name, plain, kept=facts.kept, direct=facts.direct)
+    if known is not plain:
+        how = "with copies at both ends" if facts.kept else "without a thin line"
+        return replace(known, origin=f"{known.origin} {how}")
+    return replace(plain, guessed=True) if facts.direct else plain
+
+
+def _of_kind(facts: Facts, name: str, otherwise: Input, *, kept: bool, direct: bool) -> Input:
+    alike = [one for one in facts.history if (one.kept, one.direct) == (kept, direct)]
+    return _remembered(replace(facts, history=alike), name, otherwise)
 
 
 def _bandwidth(facts: Facts) -> Input:

@@ -19,7 +19,7 @@ class ProfileRow(Base):
     are bytes, seconds, milliseconds, bits a second (bandwidth) and bytes a second (dirty_rate). `wire` is all bytes on
     the wire, `disk` those of them that were the disk's, `ratio` the bytes on the wire for each byte of memory;
     `model_seconds` is the prediction before history corrected it, None if it started from guesses. `kept`: both ends
-    had a copy of the VM's memory, of an earlier stay."""
+    had a copy of the VM's memory, of an earlier stay; `direct`: it went without a thin line."""
 
     __tablename__ = "profiles"
 
@@ -43,6 +43,7 @@ class ProfileRow(Base):
     disk: Mapped[int | None] = mapped_column(BigInteger)
     ratio: Mapped[float | None]
     kept: Mapped[bool] = mapped_column(server_default=false(), default=False)
+    direct: Mapped[bool] = mapped_column(server_default=false(), default=False)
     at: Mapped[datetime] = mapped_column(Time, default=now, index=True)
 
 

@@ -1,7 +1,6 @@
 """The plan of a move, made when the move is requested."""
 
 import secrets
-from datetime import timedelta
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -10,16 +9,14 @@ from controller.core.destinations import authorise
 from controller.core.intent import Intent
 from controller.core.refusals import conflict, unknown
 from controller.core.saga import MoveEnd, Plan
-from controller.db import bandwidths, moves, platforms
+from controller.db import moves
 from controller.db.moves import MoveRow
 from controller.db.vms import VmRow
 from controller.migration.borrowed_pools import borrowed
+from controller.migration.fast_lines import steps_aside
 from controller.migration.initiations import obstacles
 from controller.migration.move_obstacles import unlike
 from controller.wire.moves import Keep, Tuning
-
-FAST_FOR = timedelta(days=7)
-"""Time after which a thin move finds out anew whether a line is fast."""
 
 
 async def planned(
@@ -81,20 +78,11 @@ async def planned(
             post_copy=rules.post_copy and not ahead,
             keep=Keep(seconds=rules.keep_seconds, bytes=rules.keep_bytes) if rules.keep_seconds else None,
             mirror=rules.mirror_bytes,
-            direct=not rules.keep_seconds and await _direct(session, vm, source.cloudlet, destination.cloudlet),
+            direct=await steps_aside(session, rules, vm.made_of.driver, (source.cloudlet, destination.cloudlet), now()),
         ),
     )
     authorise(intent, plan)
     return plan
-
-
-async def _direct(session: AsyncSession, vm: VmRow, source: str, destination: str) -> bool:
-    """Return whether a thin line would cost time on this link: its latest thin move found that, not long ago. Both ends
-    have to know of that."""
-    if not await bandwidths.fast(session, source, destination, now() - FAST_FOR):
-        return False
-    told = [await platforms.of(session, name, vm.made_of.driver) for name in (source, destination)]
-    return all(platform is not None and platform.direct for platform in told)
 
 
 def owed_by(row: MoveRow) -> set[str]:

@@ -19,6 +19,7 @@ from controller.db import bandwidths, decisions, moves, neighbours, platforms, p
 from controller.db.neighbours import NeighbourRow
 from controller.db.profiles import ProfileRow
 from controller.db.vms import VmRow
+from controller.migration.fast_lines import steps_aside
 from controller.wire.machines import Machine
 from controller.wire.moves import Figures
 
@@ -63,6 +64,7 @@ async def predict(
         most=most(policy.bandwidth, *there, at),
         kept=bool(policy.keep_seconds)
         and await _kept(session, vm.name, between, at - timedelta(seconds=policy.keep_seconds)),
+        direct=await steps_aside(session, policy, machine.driver, between, at),
         most_rounds=platform.rounds if platform is not None else None,
     )
     return _relation(measured.get(there), at), estimate(facts)
@@ -83,10 +85,11 @@ async def learn(
     between: tuple[str, str],
     when: tuple[datetime, datetime],
     figures: Mapping[str, Figures],
+    direct: bool = False,
 ) -> None:
     """Record a move that was made, from its beginning to its end: the time of copying, or of the whole move if that was
-    not measured, and the measurements of its acts. To be called in the transaction that ends the move; a second call
-    does nothing."""
+    not measured, and the measurements of its acts. `direct`: it went without a thin line. To be called in the
+    transaction that ends the move; a second call does nothing."""
     decided = await decisions.of_move(session, move)
     said: dict[str, Any] = decided.estimate if decided is not None else {}
     memory, disk = figures.get("memory", Figures()), figures.get("disk", Figures())
@@ -113,6 +116,7 @@ async def learn(
         disk=disk.wire,
         ratio=_ratio(machine, figures, said.get("inputs", {})),
         kept=memory.pages is not None and memory.pages.kept,
+        direct=direct,
         at=when[1],
     )
     if await profiles.add(session, row) and wire and took:
@@ -172,7 +176,7 @@ def _rtt(rows: Any, at: datetime) -> float | None:
 
 
 def _profile(row: ProfileRow) -> Profile:
-    measured = ("memory_used", "dirty_rate", "disk", "ratio", "rtt_before_ms", "rtt_during_ms", "kept")
+    measured = ("memory_used", "dirty_rate", "disk", "ratio", "rtt_before_ms", "rtt_during_ms", "kept", "direct")
     link = row.source, row.destination
     past = Past(row.image, link, row.seconds, row.model_seconds or 0.0, row.predicted_seconds)
     idle = max(row.seconds - row.wire * 8 / row.bandwidth, 0.0) if row.wire and row.bandwidth else None

@@ -93,7 +93,8 @@ async def _learn(session: AsyncSession, saga: Saga, at: datetime, figures: Mappi
     """Record the measurements from which the next move is predicted."""
     between = saga.plan.source.cloudlet, saga.plan.destination.cloudlet
     began = datetime.fromtimestamp(saga.began, UTC)
-    await learn(session, saga.plan.move, saga.plan.machine, between, (began, at), figures)
+    plan = saga.plan
+    await learn(session, plan.move, plan.machine, between, (began, at), figures, plan.tuning.direct)
 
 
 async def _tell_end(session: AsyncSession, row: MoveRow, saga: Saga) -> None:

@@ -79,14 +79,17 @@ def test_a_driver_that_makes_images_in_rounds_leaves_the_line_idle_meanwhile() -
     assert rounds.forecast.seconds == pytest.approx((plain.forecast.seconds or 0.0) + 2.0)
 
 
+PAST = Past("debian", ("c1", "c2"), 1, 1)
+VM = Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0)
+
+
 @pytest.mark.parametrize(
     ("name", "otherwise"), [("ratio", (1.0, "assumed: nothing is compressed")), ("disk", (float(32 << 20), "assumed"))]
 )
 def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves(name: str, otherwise: tuple[float, str]) -> None:
     def found(kept: bool, *past: tuple[float, bool]) -> tuple[float | None, str]:
-        history = [Profile(Past("debian", ("c1", "c2"), 1, 1), "web", kept=had, **{name: value}) for value, had in past]
-        facts = Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0, history=history, kept=kept)
-        given = estimate(facts).inputs[name]
+        history = [Profile(PAST, "web", kept=had, **{name: value}) for value, had in past]
+        given = estimate(replace(VM, history=history, kept=kept)).inputs[name]
         return given.value, given.origin
 
     assert found(False, (0.4, False), (0.02, True), (0.02, True)) == (0.4, "its own past moves")
@@ -96,3 +99,21 @@ def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves(name: str, othe
     )
     assert found(True, (0.4, False)) == (0.4, "its own past moves")
     assert found(False, (0.02, True)) == otherwise
+
+
+def test_a_move_without_a_thin_line_is_judged_by_such_moves() -> None:
+    """What a thin line saved says nothing certain of it, and the other way round."""
+
+    def ratio(direct: bool, *past: tuple[float, bool]) -> tuple[float | None, str, bool]:
+        history = [Profile(PAST, "web", direct=went, ratio=value) for value, went in past]
+        given = estimate(replace(VM, history=history, direct=direct)).inputs["ratio"]
+        return given.value, given.origin, given.guessed
+
+    assert ratio(True, (0.1, False), (0.1, False), (0.4, True)) == (
+        0.4,
+        "its own past moves without a thin line",
+        False,
+    )
+    assert ratio(False, (0.1, False), (0.4, True), (0.4, True)) == (0.1, "its own past moves", False)
+    assert ratio(True, (0.1, False)) == (0.1, "its own past moves", True)
+    assert ratio(False, (0.4, True)) == (1.0, "assumed: nothing is compressed", True)

@@ -7,7 +7,7 @@ import pytest
 
 from controller.core.clock import now
 from controller.migration import move_planning
-from controller.migration.move_planning import FAST_FOR
+from controller.migration.fast_lines import FAST_FOR
 from controller.wire.moves import Order
 from controller.wire.platforms import Platform
 from tests.unit.controller.conftest import Controller
@@ -57,6 +57,10 @@ async def test_the_next_move_on_a_fast_line_is_direct(controller: Controller, mo
         line = Line(town_)
         there = [await line.move(town_, endpoint) for endpoint in ("c2-lan", "c1-lan", "c2-lan", "c1-lan")]
         assert there == [False, False, True, True]
+        went = [one["direct"] for one in (await controller.get("/profiles"))["items"]]
+        assert went == [True, True, False, False]  # the latest first
+        predicted = await controller.get("/moves/prediction", vm="v1", endpoint="c2-lan")
+        assert predicted["estimate"]["inputs"]["ratio"]["origin"] == "its own past moves without a thin line"
         monkeypatch.setattr(move_planning, "now", lambda: now() + FAST_FOR + timedelta(seconds=1))
         line.fast = False
         assert not await line.move(town_, "c2-lan")
