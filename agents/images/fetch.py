@@ -62,8 +62,7 @@ class Store:
 def command(
     store: Store, image: WantedImage, sources: Sequence[ImageSource], left: int | None, *, replace: bool
 ) -> list[str]:
-    """Return the command line for sources that are usable. `left` are the bytes that may still come. All sources share
-    one limit, the lowest."""
+    """Return the command line for sources that are usable. `left` are the bytes that may still come."""
     argv = [PROGRAM, "fetch", "--image", image.name, "--digest", f"sha256:{image.digest}"]
     argv += ["--directory", str(store.directory)]
     for source in sources:
@@ -76,11 +75,17 @@ def command(
         argv += ["--identity", str(store.identity)]
     if store.credentials is not None:
         argv += ["--credentials", str(store.credentials)]
-    if limits := [source.bandwidth for source in sources if source.bandwidth is not None]:
-        argv += ["--bandwidth", str(min(limits))]
+    if (most := limit(sources)) is not None:
+        argv += ["--bandwidth", str(most)]
     if left is not None:
         argv += ["--most", str(max(left, 0))]
     return [*argv, "--replace"] if replace else argv
+
+
+def limit(sources: Sequence[ImageSource]) -> int | None:
+    """Return the most bits per second that a fetch may take: all sources share the lowest limit. None if there is
+    none."""
+    return min((source.bandwidth for source in sources if source.bandwidth is not None), default=None)
 
 
 async def fetch(argv: Sequence[str], seconds: float, heard: Callable[[Progress], None]) -> Outcome:

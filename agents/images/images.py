@@ -2,20 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from agents.controller.client import ControllerAway, ControllerRefused
 from agents.images import layouts
-from agents.images.fetch import Outcome, Progress, Store, command, fetch
+from agents.images.fetch import Outcome, Progress, Store, command, fetch, limit
 from agents.images.fetched import Fetched
 from agents.images.plan import Plan, plan, states
 from agents.images.reporter import Reporter, Reports
 from agents.images.server import Server
 from agents.images.tries import Tries
-from controller.wire.images import ImageReport, ImageSources, WantedImage, WantedImages
+from controller.wire.images import ImageReport, ImageSource, ImageSources, WantedImage, WantedImages
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,10 @@ LOOK = 30.0
 """Seconds between two looks at the folder of images."""
 
 TURN = 600.0
-"""Seconds after which a fetch asks anew for sources and limits, and continues."""
+"""Seconds after which a fetch asks anew for sources, and continues."""
+
+LIMITS = 60.0
+"""Seconds between two looks at the policy's limits while a fetch runs: hours begin and end, and policies change."""
 
 
 class Controller(Reports, Protocol):
@@ -156,7 +159,25 @@ class Images:
             self._tries.hear(image, progress)
             self._reporter.wake()
 
-        return await fetch(argv, TURN, heard)
+        work = asyncio.create_task(fetch(argv, TURN, heard))
+        watch = asyncio.create_task(self._other_limit(image, sources))
+        try:
+            await asyncio.wait((work, watch), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            watch.cancel()
+            if not work.done():
+                work.cancel()
+                await asyncio.wait((work,))
+        return Outcome(False) if work.cancelled() else work.result()
+
+    async def _other_limit(self, image: WantedImage, sources: Sequence[ImageSource]) -> None:
+        """Return when the policy limits a fetch from these sources otherwise than it did."""
+        while True:
+            await asyncio.sleep(LIMITS)
+            with suppress(ControllerAway, ControllerRefused):
+                found = await self._controller.image_sources(image.name)
+                if limit(self._store.usable(found.sources)) != limit(sources):
+                    return
 
     def _report(self) -> ImageReport:
         wanted = self._wanted.images if self._wanted is not None else []

@@ -19,10 +19,12 @@ A, B = "a" * 64, "b" * 64
 SCRIPT = """#!/bin/sh
 shift
 while [ $# -gt 1 ]; do
-  case $1 in --image) image=$2 ;; --digest) digest=$2 ;; --directory) directory=$2 ;; esac
+  case $1 in --image) image=$2 ;; --digest) digest=$2 ;; --directory) directory=$2 ;;
+    --bandwidth) bandwidth=$2 ;; esac
   shift
 done
 echo "$image" >> "$directory/../tried"
+echo "$bandwidth" >> "$directory/../limits"
 [ -f "$directory/../broken" ] && { echo "weft-images: $(cat "$directory/../broken")" >&2; exit 1; }
 [ -f "$directory/../slow" ] && exec sleep 60
 echo '{"bytes": 5, "total": 5, "source": "registry"}'
@@ -37,7 +39,7 @@ class Controller:
 
     def __init__(self) -> None:
         self.digest, self.told = A, list[ImageReport]()
-        self.away = False
+        self.away, self.bandwidth = False, 8_000_000
 
     async def images(self, report: ImageReport) -> None:
         if self.away:
@@ -47,7 +49,7 @@ class Controller:
     async def image_sources(self, name: str) -> ImageSources:
         if self.away:
             raise ControllerAway("away")
-        return ImageSources(digest=self.digest, sources=[ImageSource(registry="r.example/i")])
+        return ImageSources(digest=self.digest, sources=[ImageSource(registry="r.example/i", bandwidth=self.bandwidth)])
 
     def conditions(self) -> dict[str, str]:
         return {state.name: state.condition for state in self.told[-1].images} if self.told else {}
@@ -132,6 +134,22 @@ async def test_a_fetch_ends_when_the_image_is_not_wanted_any_more(town: Town) ->
     town.want("debian")
     await town.so(debian="there")
     assert town.tried() == ["camera", "debian"]
+
+
+async def test_a_limit_that_changes_holds_for_a_fetch_that_runs(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "LIMITS", 0.05)
+    (town.folder / "slow").write_text("")
+    town.want("camera")
+    await eventually(lambda: town.tried() == ["camera"])
+    town.controller.away = True  # which changes nothing
+    await asyncio.sleep(0.2)
+    town.controller.away, town.controller.bandwidth = False, 1_000_000
+    await eventually(lambda: len(town.tried()) == 2)
+    (town.folder / "slow").unlink()
+    town.controller.bandwidth = 2_000_000
+    await town.so(camera="there")
+    assert (town.folder / "limits").read_text().split() == ["8000000", "1000000", "2000000"]
+    assert town.controller.conditions() == {"camera": "there"}
 
 
 async def test_a_new_version_waits_for_the_machines_of_the_old_one(town: Town) -> None:
