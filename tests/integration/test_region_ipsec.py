@@ -1,13 +1,16 @@
 """A whole region whose cloudlets encrypt: no VXLAN, no BGP and nothing of the API passes the emulated WAN in the clear,
 whichever part fails."""
 
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 
 import pytest
 
+from agents.images import layouts
 from lab import daemons
+from lab.containers.build import IMAGE, build
 from lab.paths import ROOT
 from lab.patience import until
 from lab.region import Region
@@ -40,6 +43,17 @@ def test_a_pool_is_encrypted_from_its_first_frame_on(region: Region, rest: Rest)
         assert not reach(region, "m1", "m3")
     one = rest.get("/tunnels/c1/c2")
     assert one["needed"] and one["alarm"] is None and one["esp"].startswith("AES_GCM_16_256")
+
+
+def test_an_image_goes_by_the_tunnel(region: Region, rest: Rest) -> None:
+    c1, c2 = (daemons.store(cloudlet) for cloudlet in region.topology.cloudlets[:2])
+    shutil.copytree(build() / IMAGE, c1 / IMAGE)
+    digest = layouts.stored(c1)[IMAGE]
+    pools = (ROOT / "lab/topologies/small.policy.yaml").read_text()
+    with wire(region):
+        text = f"{pools}images:\n  {IMAGE}: {{digest: 'sha256:{digest}', cloudlets: [c2]}}\n"
+        rest.apply_policy(text, "small.policy.yaml")
+        until(lambda: layouts.stored(c2) == {IMAGE: digest}, lambda: rest.items(f"/images/{IMAGE}/stores"), 90)
 
 
 def test_an_agent_that_is_killed_and_started_again(region: Region, rest: Rest) -> None:

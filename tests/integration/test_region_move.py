@@ -10,6 +10,7 @@ import pytest
 from lab import work
 from lab.guests.build import build
 from lab.paths import GUESTS, ROOT
+from lab.patience import until
 from lab.region import Region
 from lab.rest import Json, Rest
 from lab.walk import lose, take_connections_along, walk
@@ -177,3 +178,33 @@ def test_a_connection_without_mptcp_lives_on_the_old_address_until_it_ends(
     assert (move["state"], move["reason"]) == ("done", ""), move
     assert verdict.intact and not verdict.mptcp, verdict
     assert old["address"] not in {lease["address"] for lease in rest.items("/leases")}
+
+
+def becomes(rest: Rest, condition: str) -> Json:
+    """Wait until the VM is in that condition, and return it."""
+    until(lambda: rest.get("/vms/v1")["condition"] == condition, lambda: rest.get("/vms/v1"), 120)
+    return dict(rest.get("/vms/v1"))
+
+
+def restarted(rest: Rest, handover: str) -> Json:
+    """Give the VM a check and a handover for new starts, and return it when it runs again."""
+    rest.post("/vms/v1/stop")
+    becomes(rest, "stopped")
+    rest.http.patch("/api/v1/vms/v1", json={"check": f"tcp:{work.PORT}", "handover": handover}).raise_for_status()
+    rest.post("/vms/v1/start")
+    return becomes(rest, "running")
+
+
+@pytest.mark.usefixtures("asked_for")
+def test_it_starts_anew_elsewhere_once_its_handover_succeeds(region: Region, rest: Rest) -> None:
+    """The program of the handover runs in the new machine; if it fails, the older one goes on."""
+    for handover, outcome in (("/bin/false", "undone"), ("/bin/true", "done")):
+        before = restarted(rest, handover)
+        there = "c1-lan" if before["endpoint"] == "c2-lan" else "c2-lan"
+        asked = {"vm": "v1", "endpoint": there, "linger": 0}
+        move = ended(rest, rest.post("/moves/initiation", asked)["name"])
+        assert move["state"] == outcome, move
+        assert ("/bin/false" in move["reason"]) is (outcome == "undone"), move
+        after = becomes(rest, "running")
+        assert after["endpoint"] == (there if outcome == "done" else before["endpoint"])
+        memory(region, rest, *WRITTEN)  # its service answers where it is known
