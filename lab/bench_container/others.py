@@ -11,8 +11,8 @@ from pathlib import Path
 
 from agents import command
 from agents.hypervisors.container.container import Container
+from agents.hypervisors.container.dumps import MEMORY
 from agents.hypervisors.container.rootfs import UPPER
-from agents.hypervisors.container.runc import MEMORY
 from controller.wire.machines import Machine
 from controller.wire.moves import Tuning
 from lab.container_hosts import container_at
@@ -58,7 +58,7 @@ def whole(hosts: Hosts, machine: Machine) -> Taken:
     two.do(two.driver.prepare(machine, two.attachment, "a", "w1", Tuning()))
     one.do(here.runtime.pause())
     frozen = time.monotonic()
-    one.do(here.runtime.dump(last=True))
+    one.do(here.runtime.dump(here.folder / MEMORY, last=True))
     pack = f"tar --create --xattrs --xattrs-include='*' --directory {here.folder} merged {MEMORY}"
     unpack = f"tar --extract --xattrs --xattrs-include='*' --numeric-owner --directory {there.folder}"
     _pipe(hosts, here.sandbox.inside("sh", "-c", pack), ["sh", "-c", unpack])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agents.hypervisors.container.dumps import MEMORY
 from agents.hypervisors.container.image import UNPACKED
 from agents.hypervisors.container.rounds import Rounds
-from agents.hypervisors.container.runc import MEMORY
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.kept_copies import FOLDER
 from controller.wire.moves import Keep, Tuning
@@ -72,7 +72,7 @@ def test_only_the_last_round_reads_connections(hosts: Hosts, tmp_path: Path) -> 
     device, container = stream(hosts, tmp_path), container_at(hosts.one, NAME)
     until(lambda: len(device.series()) > 50, "data flows", 10)
     for last in (False, True):
-        hosts.one.do(Rounds(container).dump(last))
+        hosts.one.do(Rounds(container).dump(last=last))
         said = (container.folder / "criu/dump.log").read_text()
         assert ("Turning repair on" in said, "Locked" in said or "nft" in said) == (last, last)
         assert bool(list((container.folder / MEMORY).glob("tcp-stream-*"))) is last

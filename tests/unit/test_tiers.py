@@ -85,6 +85,7 @@ WITHOUT = {
         "region_twenty",
         "qemu_postcopy",
         "container_faults",
+        "container_tracking",
         "region_container",
     ),
     *("region_move_ahead", "thin_line_faults"),

@@ -7,6 +7,7 @@ from time import monotonic
 
 from agents.hypervisors.container import bundle, silence, vnics
 from agents.hypervisors.container.container import Container
+from agents.hypervisors.container.dumps import Dumps
 from agents.hypervisors.container.image import Images
 from agents.hypervisors.container.platform import image_file
 from agents.hypervisors.container.session import session
@@ -169,6 +170,7 @@ async def activate(container: Container, move: str) -> Figures:
 async def _restore(container: Container, kept: Record) -> None:
     """Let the container run with its state. Its network is there before, as its sockets have its addresses; what comes
     for them meanwhile is dropped, or the kernel would reset their connections."""
+    Dumps(container.folder).check()
     await container.guest.arrive()
     lock = container.runtime.lock()
     await silence.deafen(container.sandbox, lock)

@@ -9,8 +9,9 @@ from time import monotonic
 
 from agents.hypervisors.bridge_ports import unplug
 from agents.hypervisors.container import bundle, rootfs, vnics
+from agents.hypervisors.container.dumps import Dumps
 from agents.hypervisors.container.guest import Guest
-from agents.hypervisors.container.runc import MEMORY, Runc, Status
+from agents.hypervisors.container.runc import Runc, Status
 from agents.hypervisors.container.sandbox import Sandbox
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.record import Record, load, save
@@ -97,8 +98,8 @@ class Container:
             await vnics.plug(self.folder, kept, nic)
 
     async def forget_memory(self) -> None:
-        """Delete the images of the container's memory."""
-        await asyncio.to_thread(shutil.rmtree, self.folder / MEMORY, ignore_errors=True)
+        """Delete the dumps of the container's memory."""
+        await asyncio.to_thread(Dumps(self.folder).clear)
 
     async def remove(self, upper: bool = True) -> None:
         """End everything of the container, and delete it; what it has written only if `upper` is set."""

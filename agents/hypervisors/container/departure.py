@@ -7,7 +7,8 @@ from time import monotonic
 
 from agents.hypervisors.container import silence, vnics
 from agents.hypervisors.container.container import Container
-from agents.hypervisors.container.rounds import TREES, Rounds
+from agents.hypervisors.container.platform import tracked
+from agents.hypervisors.container.rounds import LAST, Rounds
 from agents.hypervisors.container.session import session
 from agents.hypervisors.hypervisor import Fenced, HypervisorError, Refused, Site
 from agents.hypervisors.paths import allow, leaves
@@ -58,7 +59,7 @@ async def memory(container: Container, site: Site, several: bool) -> AsyncIterat
     if multipath:
         await allow()
     await container.transfer.send(session(site, container, move, where[0], multipath))
-    async for figures in Rounds(container).converge(move.tuning.downtime_ms / 1000):
+    async for figures in Rounds(container).converge(move.tuning.downtime_ms / 1000, await tracked()):
         yield figures
 
 
@@ -83,7 +84,7 @@ async def switchover(container: Container) -> Figures:
         await vnics.detach(container.folder)
         await rounds.dump(last=True)
         async with asyncio.timeout(_PATIENCE):
-            await rounds.send(TREES, last=True)
+            await rounds.send(LAST, last=True)
     except (HypervisorError, TimeoutError) as error:
         if status == "running":
             await _run_on(container)

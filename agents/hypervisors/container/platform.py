@@ -6,9 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
+from agents.hypervisors.container.dumps import MOST
 from agents.hypervisors.container.guest import PROGRAM
 from agents.hypervisors.container.image import Images
-from agents.hypervisors.container.rounds import MOST
 from agents.hypervisors.container.sandbox import finished
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from controller.wire.platforms import MANIFEST, MOST_IMAGES, Platform
@@ -45,6 +45,15 @@ async def versions() -> tuple[str, str]:
             "the agent's root is a directory that it has changed into (chroot): CRIU restores nothing below one"
         )
     return runc[1], f"{criu[1]}.{criu[2]}"
+
+
+async def tracked() -> bool:
+    """Return whether this kernel notes which pages processes write, so that CRIU can leave out the others."""
+    try:
+        await finished(["criu", "check", "--feature", "mem_dirty_track"], "criu check", "CRIU", seconds=_LOOK)
+    except HypervisorError:
+        return False
+    return True
 
 
 async def chrooted() -> bool:

@@ -4,7 +4,6 @@ fits into a pause (Ma et al., section 4: dirty memory goes in rounds, and only t
 import asyncio
 import json
 import os
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,19 +12,19 @@ from time import monotonic
 
 from agents.answer import printable
 from agents.hypervisors.container.container import SOCKET, Container
+from agents.hypervisors.container.dumps import EARLIER, MEMORY, MOST, Dumps
 from agents.hypervisors.container.guest import GUEST
 from agents.hypervisors.container.rootfs import UPPER
-from agents.hypervisors.container.runc import MEMORY
 from agents.hypervisors.hypervisor import HypervisorError
 from agents.hypervisors.short_path import short
 from agents.hypervisors.weft_transfer import Status, figures
 from controller.wire.moves import Figures
 
-TREES = (UPPER, MEMORY, GUEST)
-"""The folders that a move carries."""
+LAST = (UPPER, MEMORY, GUEST)
+"""The folders that the last round carries."""
 
-MOST = 8
-"""Most rounds before the pause."""
+TREES = (*LAST, *EARLIER)
+"""All folders that a move carries."""
 
 _PAGE = 4096
 _SHRINKS = 0.7  # of the round before; else the container writes as fast as the line carries
@@ -34,21 +33,25 @@ _SAY = 0.5  # seconds between two figures
 
 @dataclass(frozen=True)
 class Round:
-    """A round that has been sent. Its images were made `at` a monotonic time, and have `memory` bytes of pages. Of
-    these, `written` were not at the other end; all of it took `wire` bytes and `seconds`."""
+    """A round that has been sent. Its dump was made `at` a monotonic time, and has `memory` bytes of pages. Of
+    these, `written` were not at the other end; all of it took `wire` bytes and `seconds`. `checked`: CRIU has looked at
+    everything that the container has, and not at its memory alone."""
 
     at: float
     memory: int
     wire: int
     written: int
     seconds: float
+    checked: bool = True
 
 
 def enough(done: Sequence[Round], downtime: float) -> bool:
     """Return whether the next round goes in the pause: it fits into `downtime` seconds, as far as the last one tells;
-    rounds get no shorter; or there have been enough. Pure."""
-    if not done or len(done) == MOST:
-        return bool(done)
+    rounds get no shorter; or there have been enough. CRIU finds what it cannot restore before. Pure."""
+    if not done or not done[-1].checked:
+        return False
+    if len(done) == MOST:
+        return True
     rate = max(one.wire / one.seconds for one in done)  # the first round's, as a rule: later ones wait for hashes
     return done[-1].wire <= downtime * rate or (len(done) > 1 and done[-1].wire > _SHRINKS * done[-2].wire)
 
@@ -63,17 +66,21 @@ class Rounds:
 
     def __init__(self, container: Container) -> None:
         self._container, self._folder = container, container.folder
+        self._dumps = Dumps(container.folder)
 
-    async def converge(self, downtime: float) -> AsyncIterator[Figures]:
-        """Send rounds until the next one fits into `downtime` seconds, and yield figures. Raises Refused if
-        CRIU does not know a state that the container has, and HypervisorError."""
+    async def converge(self, downtime: float, tracked: bool) -> AsyncIterator[Figures]:
+        """Send rounds until the next one fits into `downtime` seconds, and yield figures. `tracked`: the kernel notes
+        which pages are written. Raises Refused if CRIU does not know a state that the container has, and
+        HypervisorError."""
         began, done = monotonic(), list[Round]()
+        await asyncio.to_thread(self._dumps.clear)  # the other end has none of those before
         while not enough(done, downtime):
-            await self.dump()
+            memory = tracked and not done
+            name = await self.dump(tracked=tracked, memory=memory)
             at, before = monotonic(), await self._status()
-            work = await asyncio.to_thread(_bytes, [self._folder / UPPER, self._folder / MEMORY])
-            pages = sum(path.stat().st_size for path in (self._folder / MEMORY).glob("pages-*.img"))
-            sending = asyncio.create_task(self.send((UPPER, MEMORY)))
+            work = await asyncio.to_thread(_bytes, [self._folder / UPPER, self._folder / name])
+            pages = sum(path.stat().st_size for path in (self._folder / name).glob("pages-*.img"))
+            sending = asyncio.create_task(self.send((UPPER, name)))
             try:
                 while not sending.done():
                     await asyncio.wait({sending}, timeout=_SAY)
@@ -83,14 +90,17 @@ class Rounds:
                 sending.cancel()
             after = await self._status()
             written = _sent(after) - _sent(before)
-            done.append(Round(at, pages, after["wire"] - before["wire"], written, monotonic() - at))
+            wire, seconds = after["wire"] - before["wire"], monotonic() - at
+            done.append(Round(at, pages, wire, written, seconds, checked=not memory))
         last = _figures(await self._status(), began, len(done), work, done=True)
         yield last.model_copy(update={"memory_used": done[0].memory, "dirty_rate": dirty_rate(done)})
 
-    async def dump(self, last: bool = False) -> None:
-        """Make images of the container's memory, in place of those before; the `last` ones have its connections too."""
-        await asyncio.to_thread(shutil.rmtree, self._folder / MEMORY, ignore_errors=True)
-        await self._container.runtime.dump(last)
+    async def dump(self, *, last: bool = False, tracked: bool = False, memory: bool = False) -> str:
+        """Make a dump of the container, and return its name; the `last` one has its connections too. With `tracked`, it
+        is the next one's parent. With `memory`, it has the container's memory alone, and hardly stops it."""
+        parent = await asyncio.to_thread(self._dumps.begin)
+        await self._container.runtime.dump(self._dumps.making, parent, last=last, memory=memory)
+        return self._dumps.end(parent, last or not tracked)
 
     async def send(self, trees: Sequence[str], last: bool = False) -> None:
         """Send these folders, and return when they are the same at the other end. Raises HypervisorError."""

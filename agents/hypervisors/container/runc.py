@@ -10,14 +10,12 @@ from typing_extensions import TypedDict
 
 from agents.answer import Unreadable, printable, read_json
 from agents.hypervisors.container.bundle import CRIU_CONFIG
+from agents.hypervisors.container.dumps import MEMORY
 from agents.hypervisors.container.sandbox import Sandbox, finished
 from agents.hypervisors.detached import detached
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 
 Status = Literal["absent", "creating", "created", "running", "pausing", "paused", "stopped"]
-
-MEMORY = "memory"
-"""The folder of the images that CRIU makes of a container's processes."""
 
 _ID = "machine"  # below a root of its own for each container
 _STATE = "runc"
@@ -113,7 +111,8 @@ class Runc:
         self._configure(CRIU)
         (self._folder / _WORK / "restore.log").unlink(missing_ok=True)
         try:
-            await self._begin("restore", "--detach", "--bundle", str(self._folder), *self._images(), _ID)
+            images = self._images(self._folder / MEMORY)
+            await self._begin("restore", "--detach", "--bundle", str(self._folder), *images, _ID)
         except HypervisorError as error:
             raise HypervisorError(f"{error}{self._reason('restore')}") from None
 
@@ -133,14 +132,18 @@ class Runc:
         except OSError:
             return False
 
-    async def dump(self, last: bool) -> None:
-        """Make images of the container's processes, which go on as before. Only the `last` ones have its connections.
-        Raises Refused if CRIU says why it cannot, and HypervisorError. A caller that goes leaves it to its end: code of
-        CRIU runs in the processes meanwhile."""
+    async def dump(self, images: Path, parent: str | None = None, *, last: bool, memory: bool = False) -> None:
+        """Make images of the container's processes in a folder, which go on as before. Only the `last` ones have its
+        connections. They have only pages that were written since the `parent`, a folder beside them, was made; with
+        `memory` they have pages alone, and the processes stand still only while CRIU finds those. Raises Refused if
+        CRIU says why it cannot, and HypervisorError. A caller that goes leaves it to its end: code of CRIU runs in the
+        processes meanwhile."""
         await self._undumped()
         self._configure(CRIU if last else _ROUND)
         (self._folder / _WORK / "dump.log").unlink(missing_ok=True)
-        argv = self._sandbox.inside(*self._words("checkpoint", "--leave-running", *self._images(), _ID))
+        since = ["--parent-path", f"../{parent}"] if parent else []
+        words = ["checkpoint", "--pre-dump" if memory else "--leave-running", *since, *self._images(images), _ID]
+        argv = self._sandbox.inside(*self._words(*words))
         self._dumping = asyncio.create_task(finished(argv, "runc checkpoint", self._name, seconds=_DUMPING))
         try:
             await asyncio.shield(self._dumping)
@@ -209,9 +212,9 @@ class Runc:
     def _words(self, *words: str) -> list[str]:
         return ["runc", "--root", str(self._folder / _STATE), *words]
 
-    def _images(self) -> list[str]:
-        images, work = (str(self._folder / name) for name in (MEMORY, _WORK))
-        return ["--tcp-established", "--file-locks", "--image-path", images, "--work-path", work]
+    def _images(self, images: Path) -> list[str]:
+        work = str(self._folder / _WORK)
+        return ["--tcp-established", "--file-locks", "--image-path", str(images), "--work-path", work]
 
     async def _runc(self, *words: str, seconds: float = _STARTING) -> str:
         argv = self._sandbox.inside(*self._words(*words))

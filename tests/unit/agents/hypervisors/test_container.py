@@ -1,6 +1,7 @@
 """The container driver's pure parts: configurations, conditions, images, and what CRIU and the kernel say."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,11 @@ import pytest
 
 from agents.hypervisors.container.bundle import check, config
 from agents.hypervisors.container.container import seen
+from agents.hypervisors.container.dumps import MEMORY, MOST
 from agents.hypervisors.container.image import UNPACKED, Images
 from agents.hypervisors.container.platform import processor
-from agents.hypervisors.container.rounds import MOST, Round, dirty_rate, enough
-from agents.hypervisors.container.runc import MEMORY, Runc, Status
+from agents.hypervisors.container.rounds import Round, dirty_rate, enough
+from agents.hypervisors.container.runc import Runc, Status
 from agents.hypervisors.container.sandbox import Sandbox
 from agents.hypervisors.hypervisor import HypervisorError, Refused
 from agents.hypervisors.record import Move, Record
@@ -189,6 +191,13 @@ def test_the_lock_is_the_table_that_the_images_name(tmp_path: Path, inventory: b
 def test_rounds_go_on_until_the_rest_fits_or_nothing_is_won(wires: list[float], last: bool) -> None:
     done = [Round(n, 1 << 23, int(wire), 1 << 20, wire / 1e6) for n, wire in enumerate(wires)]
     assert enough(done, 0.3) is last
+
+
+def test_a_round_of_memory_alone_is_not_the_last_one_before_the_pause() -> None:
+    """CRIU refuses what it cannot restore before the container is frozen."""
+    small = Round(1.0, 4096, 100, 4096, 1.0, checked=False)
+    assert not enough([small], 0.3)
+    assert enough([small, replace(small, checked=True)], 0.3)
 
 
 def test_what_is_written_in_a_second_is_what_a_round_finds_new() -> None:
