@@ -21,7 +21,7 @@ from controller.core import edits, tokens
 from controller.core.clock import now
 from controller.core.intent import Cloudlet as Wanted
 from controller.core.intent import CloudletState, Intent
-from controller.core.refusals import invalid, missing
+from controller.core.refusals import conflict, invalid, missing
 from controller.db import cloudlets as table
 from controller.db import events
 from controller.db.cloudlets import CloudletRow
@@ -40,13 +40,17 @@ EXAMPLE: JsonDict = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1", "labels": 
 
 class NewCloudlet(Body):
     """A cloudlet to invite. With `approval`, the cloudlet waits after its agent's enrolment until an operator approves
-    it."""
+    it. One that is `unmanaged` has a PE without an agent, and takes part at once; only such a PE has an AS number or a
+    distance of its own."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     name: Name
     pe: Flavour
     vtep: Annotated[str, Field(max_length=45, description="IPv4 address of tunnels and BGP sessions.")]
+    unmanaged: bool = False
+    asn: Annotated[int | None, Field(ge=1, le=4294967294, description="The PE's AS number; null: the region's.")] = None
+    ttl_security: Annotated[int | None, Field(ge=1, le=255, description="Greatest distance in hops (RFC 5082).")] = None
     approval: bool = False
     token_seconds: TokenSeconds = 3600
     labels: Annotated[dict[Name, Text], Field(max_length=MOST_LABELS)] = Field(default_factory=dict)
@@ -82,6 +86,9 @@ class Cloudlet(BaseModel):
     name: str
     pe: Flavour
     vtep: str
+    unmanaged: bool
+    asn: int | None
+    ttl_security: int | None
     state: CloudletState
     approval: bool
     labels: dict[str, str]
@@ -94,10 +101,11 @@ class Cloudlet(BaseModel):
 
 
 class Invitation(Cloudlet):
-    """A cloudlet and its one-time token. The token is shown only here; a repetition by Idempotency-Key shows null."""
+    """A cloudlet and its one-time token. The token is shown only here; a repetition by Idempotency-Key shows null. An
+    unmanaged cloudlet has none."""
 
     token: str | None
-    token_expires_at: datetime
+    token_expires_at: datetime | None
 
 
 class Rekey(Body):
@@ -119,20 +127,25 @@ class TokenRequest(Body):
 
 @router.post("", status_code=201, responses=errors(409) | {201: {"headers": ETAG}}, summary="Invite a cloudlet")
 async def create(body: NewCloudlet, region: Running, response: Response) -> Invitation:
-    """Create a cloudlet and a one-time token with which its agent enrols."""
+    """Create a cloudlet and a one-time token with which its agent enrols, unless it is unmanaged."""
+    if body.unmanaged and body.approval:
+        raise invalid("approval", f"the PE of {body.name} has no agent that could wait for approval")
     token, expires = tokens.new_secret(), now() + timedelta(seconds=body.token_seconds)
 
     def edit(intent: Intent) -> Intent:
-        place = body.model_dump(include={"labels", "latitude", "longitude"})
-        return edits.add_cloudlet(intent, Wanted(body.name, body.pe, body.vtep, **place), speakers(region))
+        more = body.model_dump(include={"labels", "latitude", "longitude", "unmanaged", "asn", "ttl_security"})
+        return edits.add_cloudlet(intent, Wanted(body.name, body.pe, body.vtep, **more), speakers(region))
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
+        if body.unmanaged:
+            await events.add(session, "cloudlet-added", body.name, f"unmanaged cloudlet {body.name} was added")
+            return
         secret = tokens.digest(token)
         await table.amend(session, body.name, token=secret, token_expires_at=expires, approval=body.approval)
         await events.add(session, "cloudlet-invited", body.name, f"cloudlet {body.name} was invited")
 
-    await region.changes.flow.make(edit, f"invite {body.name}", also)
-    return await _invitation(region, body.name, token, response)
+    await region.changes.flow.make(edit, f"{'add' if body.unmanaged else 'invite'} {body.name}", also)
+    return await _invitation(region, body.name, None if body.unmanaged else token, response)
 
 
 @router.get("", responses=errors(), summary="List cloudlets")
@@ -188,6 +201,8 @@ async def new_token(
         if row is None:
             raise missing("cloudlet", name, region.intent.cloudlets)
         etags.check(row, if_match)
+        if row.unmanaged:
+            raise conflict(f"{name} is unmanaged: it has no agent that could enrol")
         await table.amend(session, name, token=tokens.digest(token), token_expires_at=expires, token_used_at=None)
         await events.add(session, "cloudlet-token", name, f"a new token was made for cloudlet {name}")
     region.runtime.wakeup.ring()
@@ -285,19 +300,24 @@ async def _row(region: Region, name: str) -> CloudletRow:
     return row
 
 
-async def _invitation(region: Region, name: str, token: str, response: Response) -> Invitation:
+async def _invitation(region: Region, name: str, token: str | None, response: Response) -> Invitation:
     row = await _row(region, name)
     response.headers["ETag"] = etags.etag(row)
-    if region.identity.certificates.authority is not None:
+    if token is not None and region.identity.certificates.authority is not None:
         token = tokens.pinned(token, region.identity.certificates.authority.fingerprint)
     return Invitation(**_shown(row, region), token=token, token_expires_at=row.token_expires_at)
+
+
+_COLUMNS = (
+    "name", "pe", "vtep", "unmanaged", "asn", "ttl_security", "state", "approval", "labels", "latitude", "longitude",
+    "created_at",
+)  # fmt: skip
 
 
 def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
     agent, elsewhere = region.agents.registry.of(row.name), region.agents.registry.elsewhere.get(row.name)
     report = None if elsewhere and elsewhere.replica and not agent.connected else agent.report
-    fields = ("name", "pe", "vtep", "state", "approval", "labels", "latitude", "longitude", "created_at")
-    return {name: getattr(row, name) for name in fields} | {
+    return {name: getattr(row, name) for name in _COLUMNS} | {
         "endpoints": [e.name for e in region.intent.endpoints_of.get(row.name, ())],
         "sessions": region.route_servers.session_keys.standing(row.name),
         "agent": AgentState(

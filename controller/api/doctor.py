@@ -46,7 +46,7 @@ PAGE = 10_000
 
 class Difference(BaseModel):
     """One difference from the intent, its place, and a sentence about it. `kind` is one of those in
-    `docs/operate/doctor.md`, and `remedy` says how to remove it."""
+    `docs/reference/doctor.md`, and `remedy` says how to remove it."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -75,7 +75,8 @@ class Checked(BaseModel):
 class Diagnosis(BaseModel):
     """The result of a comparison; `ok` if there is no difference. `replica` is the controller that compared; `leader`
     the one that does the background work, null if none does at the moment. `unconsented` are endpoints held back until
-    their tenants consent, which is no fault."""
+    their tenants consent, and `unmanaged` cloudlets whose PE has no agent, so that only its sessions and routes are
+    compared: both are no faults."""
 
     ok: bool
     replica: str
@@ -83,6 +84,7 @@ class Diagnosis(BaseModel):
     checked: Checked
     differences: list[Difference]
     unconsented: list[str] = Field(default_factory=list)
+    unmanaged: list[str] = Field(default_factory=list)
 
 
 @router.get("", responses=errors(), summary="Compare everything")
@@ -113,6 +115,7 @@ async def diagnose(region: Running) -> Diagnosis:
         ),
         differences=[Difference.model_validate(difference) for difference in differences],
         unconsented=sorted(name for name in region.intent.endpoints if region.intent.held(name)),
+        unmanaged=sorted(name for name, cloudlet in region.intent.cloudlets.items() if cloudlet.unmanaged),
     )
 
 
@@ -140,7 +143,7 @@ def _policy(found: Found) -> InForce:
 
 async def _cloudlets(region: Region) -> list[Cloudlet]:
     intent, fabric, agent_presence = region.intent, region.fabric, region.replication.presence
-    speak = [c for c in intent.cloudlets.values() if c.speaks]
+    speak = [c for c in intent.cloudlets.values() if c.speaks and not c.unmanaged]
     reports = await agent_presence.reports([c.name for c in speak])
     return [Cloudlet(desired(intent, c, fabric), reports.get(c.name), agent_presence.connected(c.name)) for c in speak]
 

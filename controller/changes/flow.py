@@ -18,7 +18,7 @@ from controller.agents.registry import Agents
 from controller.auth.audit_context import AUDIT_CONTEXT, CONTROLLER, acts
 from controller.changes.outcomes import AgentOutcome, ChangeResult
 from controller.changes.policies import Policies
-from controller.changes.waiting import Sent, Waiting, ms
+from controller.changes.waiting import Sent, Waiting, ms, parted
 from controller.core import filters
 from controller.core.affected import concerned
 from controller.core.changed_names import touched
@@ -281,7 +281,8 @@ class Changes:
             change = Change(base=old.generation, generation=new.generation, ops=ops, dry_run=True)
             servers = self.route_servers if new.generation != old.generation else []
             receipts_to_come = {server.name: server.submit(change) for server in servers}
-            sent = Sent(new.generation, receipts_to_come, tuple(sorted(name for name in who if name in new.cloudlets)))
+            managed, unmanaged = parted(new, who)
+            sent = Sent(new.generation, receipts_to_come, managed, unmanaged=unmanaged)
         receipts = await self.waiting.receipts(sent, started)
         return ChangeResult(
             generation=sent.generation,
@@ -290,6 +291,7 @@ class Changes:
             route_servers=[r for r in receipts.values() if r is not None],
             unreachable=[name for name, r in receipts.items() if r is None],
             agents=[AgentOutcome(cloudlet=name, confirmed=False) for name in sent.cloudlets],
+            unmanaged=list(sent.unmanaged),
             dry_run=True,
             followed=steps,
         )
@@ -364,9 +366,10 @@ class Changes:
         it died before it learned the effect."""
         await self.refresh()
         receipts = {server.name: server.ask(number) for server in self.route_servers}
-        concerned = sorted(name for name, cloudlet in self.intent.cloudlets.items() if cloudlet.version == number)
+        who = (name for name, cloudlet in self.intent.cloudlets.items() if cloudlet.version == number)
+        managed, unmanaged = parted(self.intent, who)
         confirm_by = self.trial.confirm_by if self.trial and self.trial.generation == number else None
-        return Sent(number, receipts, tuple(concerned), confirm_by)
+        return Sent(number, receipts, managed, confirm_by, unmanaged=unmanaged)
 
     def _numbered(
         self, old: Intent, new: Intent, *, anyway: bool = False
@@ -389,7 +392,8 @@ class Changes:
         for name in who:
             if name not in new.cloudlets:
                 self._agents.forget(name)
-        there = tuple(sorted(name for name in who if name in new.cloudlets))
-        for name in there:
+        managed, unmanaged = parted(new, who)
+        for name in managed:
             self._agents.publish(name, new.generation, tunnels(new, name))
-        return Sent(new.generation, receipts, there, self.trial.confirm_by if self.trial else None)
+        confirm_by = self.trial.confirm_by if self.trial else None
+        return Sent(new.generation, receipts, managed, confirm_by, unmanaged=unmanaged)

@@ -93,9 +93,10 @@ class ChangeResult(BaseModel):
     """The effect of a change. `in_force`: every route server confirmed it, every concerned kernel agrees, and the route
     servers have written to every other PE what the change sends it. `unreachable` names the route servers that gave no
     receipt; they are brought up to date when they are back. `behind` names the PEs that do not take what they are sent,
-    and whose agent has not shown that its kernel agrees all the same. `confirm_by`: the change is on trial, and is
-    rolled back everywhere at that time unless it is confirmed. `followed`: the steps that the policy in force adds, in
-    the same change."""
+    and whose agent has not shown that its kernel agrees all the same. `unmanaged` are concerned cloudlets whose PE has
+    no agent: what its kernel does is not known, and it has no DHCP, fences, access rules or moves. `confirm_by`: the
+    change is on trial, and is rolled back everywhere at that time unless it is confirmed. `followed`: the steps that
+    the policy in force adds, in the same change."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -108,6 +109,7 @@ class ChangeResult(BaseModel):
                     "unreachable": [],
                     "agents": [{"cloudlet": "c1", "confirmed": True, "after_ms": 58.9}],
                     "behind": [],
+                    "unmanaged": [],
                     "dry_run": False,
                     "confirm_by": None,
                     "followed": None,
@@ -123,6 +125,7 @@ class ChangeResult(BaseModel):
     unreachable: list[str] = Field(default_factory=list)
     agents: list[AgentOutcome] = Field(default_factory=list)
     behind: list[str] = Field(default_factory=list)
+    unmanaged: list[str] = Field(default_factory=list)
     dry_run: bool = False
     confirm_by: datetime | None = None
     followed: Steps | None = None

@@ -9,19 +9,28 @@ from typing import Any
 
 from controller.agents.registry import Agents
 from controller.changes.outcomes import AgentOutcome, ChangeResult, Steps
+from controller.core.intent import Intent
 from controller.wire.rulesets import Receipt
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A change on its way: the receipts to come by route server, the cloudlets whose agents have to confirm, and the
-    steps that the policy in force added to it."""
+    """A change on its way: the receipts to come by route server, the cloudlets whose agents have to confirm, those
+    `unmanaged` ones that it concerns, and the steps that the policy in force added to it."""
 
     generation: int
     receipts: dict[str, asyncio.Future[Receipt | None]]
     cloudlets: tuple[str, ...]
     confirm_by: datetime | None = None
     followed: Steps | None = None
+    unmanaged: tuple[str, ...] = ()
+
+
+def parted(intent: Intent, who: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return those of the cloudlets that have an agent, and those that have none."""
+    there = sorted(name for name in who if name in intent.cloudlets)
+    managed = tuple(name for name in there if not intent.cloudlets[name].unmanaged)
+    return managed, tuple(name for name in there if intent.cloudlets[name].unmanaged)
 
 
 class Waiting:
@@ -68,6 +77,7 @@ class Waiting:
             behind=sorted(behind),
             confirm_by=sent.confirm_by,
             followed=sent.followed,
+            unmanaged=list(sent.unmanaged),
         )
 
     async def receipts(self, sent: Sent, started: float) -> dict[str, Receipt | None]:

@@ -123,6 +123,8 @@ def print_parts(change: Change) -> None:
     lines += [[toned("✗"), f"route server {name}", "not reached", "-"] for name in change.get("unreachable") or []]
     refused = [toned("✗"), Prose("does not take what it is sent"), "-"]
     lines += [[refused[0], f"PE of {name}", *refused[1:]] for name in change.get("behind") or []]
+    lacks = Prose("has no agent: nobody knows what it does, and it has no DHCP, fences, access rules or moves")
+    lines += [[toned("·"), f"PE of {name}", lacks, "-"] for name in change.get("unmanaged") or []]
     agents = change.get("agents") or []
     alike = [agent for agent in agents if change.get("dry_run") or agent["confirmed"]]
     if len(alike) > FEW:

@@ -1,20 +1,28 @@
 """`weft cloudlet`: edge sites and their enrolment."""
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
 from controller.cli.arguments import Cloudlet, DryRun, NewName
-from controller.cli.cells import at, state
+from controller.cli.cells import Row, at, state
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.failures import WrongUsage
 from controller.cli.moves import print_evacuation
 from controller.cli.noun import Noun
-from controller.cli.output import card, done, rows, when
+from controller.cli.output import card, done, emit, rows, when
+from controller.cli.session import session
+from controller.wire.dialects import Dialect
 from controller.wire.flavours import Flavour
 
 app = Noun("cloudlet", "Edge sites: invite, enrol, drain, remove.")
+
+
+def _agent(row: Row) -> object:
+    return "none" if row.get("unmanaged") else state("agent", "connected")(row)
+
 
 COLUMNS = [
     ("NAME", at("name")),
@@ -22,7 +30,7 @@ COLUMNS = [
     ("STATE", state("state")),
     ("VTEP", at("vtep")),
     ("ENDPOINTS", at("endpoints")),
-    ("AGENT", state("agent", "connected")),
+    ("AGENT", _agent),
     ("SEEN", when("agent", "last_seen")),
     ("GENERATION", at("agent", "generation")),
 ]
@@ -31,6 +39,9 @@ DETAILS = [
     ("LABELS", at("labels")),
     ("LATITUDE", at("latitude")),
     ("LONGITUDE", at("longitude")),
+    ("UNMANAGED", state("unmanaged")),
+    ("AS NUMBER", at("asn")),
+    ("TTL SECURITY", at("ttl_security")),
     ("AGENT CONNECTED", state("agent", "connected")),
     ("AGENT SEEN", when("agent", "last_seen")),
     ("AGENT VERSION", at("agent", "version")),
@@ -54,12 +65,17 @@ def show(name: Cloudlet) -> None:
 
 
 @app.verb(
-    "add", "weft cloudlet add c1 --vtep 198.51.100.1\nweft cloudlet add c2 --vtep 198.51.100.2 --pe evpn --approval"
+    "add",
+    "weft cloudlet add c1 --vtep 198.51.100.1\nweft cloudlet add c2 --vtep 198.51.100.2 --pe evpn --approval\n"
+    "weft cloudlet add r1 --vtep 198.51.100.3 --pe evpn --unmanaged --asn 64900",
 )
 def add(
     name: NewName,
     vtep: Annotated[str, typer.Option(help="Address of its tunnels and BGP sessions.")],
     pe: Annotated[Flavour, typer.Option(help="The kind of PE there.")] = Flavour.VPLS,
+    unmanaged: Annotated[bool, typer.Option("--unmanaged", help="Its PE has no agent; you configure it.")] = False,
+    asn: Annotated[int | None, typer.Option(help="AS number of an unmanaged PE. [default: the region's]")] = None,
+    ttl_security: Annotated[int | None, typer.Option(help="Greatest distance in hops of an unmanaged PE.")] = None,
     approval: Annotated[
         bool, typer.Option("--approval", help="Wait for `weft cloudlet approve` after enrolment.")
     ] = False,
@@ -68,12 +84,31 @@ def add(
     latitude: Annotated[float | None, typer.Option(help="Degrees north.")] = None,
     longitude: Annotated[float | None, typer.Option(help="Degrees east.")] = None,
 ) -> None:
-    """Invite a cloudlet. Prints the one-time token that its agent enrols with."""
+    """Invite a cloudlet. Prints the one-time token that its agent enrols with. An unmanaged one has no agent: `weft
+    cloudlet config` prints what its PE needs."""
     labels = dict(_label(text) for text in label or [])
     body: dict[str, Any] = {"name": name, "pe": pe, "vtep": vtep, "approval": approval, "token_seconds": token_seconds}
     body |= {"labels": labels, "latitude": latitude, "longitude": longitude}
+    body |= {"unmanaged": unmanaged or None, "asn": asn, "ttl_security": ttl_security}
     with Client() as api:
-        _token(name, api.post(path("cloudlets"), {k: v for k, v in body.items() if v is not None}), "invited")
+        answer = api.post(path("cloudlets"), {k: v for k, v in body.items() if v is not None})
+        if unmanaged:
+            done(answer, f"{name} is added, and takes part; `weft cloudlet config {name}` prints what its PE needs")
+        else:
+            _token(name, answer, "invited")
+
+
+@app.verb("config", "weft cloudlet config r1\nweft cloudlet config r1 --for junos")
+def config(
+    name: Cloudlet, dialect: Annotated[Dialect, typer.Option("--for", help="Whose words.")] = Dialect.FRR
+) -> None:
+    """Print the configuration of a PE without an agent: its BGP sessions and its endpoints."""
+    with Client() as api:
+        answer = api.get(path("cloudlets", name, "configuration"), **{"for": dialect})
+    if session.json:
+        emit(answer)
+    else:
+        sys.stdout.write(answer["text"])
 
 
 @app.verb("set", "weft cloudlet set c1 --label city=turin --label tier-\nweft cloudlet set c1 --at 45.07,7.69")

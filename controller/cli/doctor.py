@@ -28,6 +28,8 @@ def doctor() -> None:
                 say(f"    remedy: {plain(difference['remedy'])}")
         for name in answer.get("unconsented") or []:
             say(f"· endpoint {plain(name)} is held back until its tenant consents to it")
+        for name in answer.get("unmanaged") or []:
+            say(f"· PE of {plain(name)} has no agent: only its sessions and routes are compared")
         if answer["ok"]:
             say("✓ all agree")
     if not answer["ok"]:

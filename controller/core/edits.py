@@ -17,8 +17,8 @@ DEFAULT_VNI = 10000
 
 
 def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) -> Intent:
-    """Invite a cloudlet. `speakers` are the route servers' addresses. A VTEP may be one of them only if the cloudlet is
-    the host of that route server and has its name."""
+    """Invite a cloudlet; one whose PE has no agent takes part at once. `speakers` are the route servers' addresses. A
+    VTEP may be one of them only if the cloudlet is the host of that route server and has its name."""
     try:
         vtep = IPv4Address(cloudlet.vtep)
     except ValueError:
@@ -40,7 +40,21 @@ def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) ->
         raise conflict(f"{cloudlet.name} is a route server, and its host has the VTEP {where}", "name")
     for name in intent.lans.around(vtep):
         raise conflict(f"{vtep} is inside {intent.endpoints[name].prefix}, the LAN of {name}", "vtep")
-    return intent.with_cloudlet(replace(cloudlet, vtep=str(vtep)))
+    _check_management(intent, cloudlet)
+    state = CloudletState.ACTIVE if cloudlet.unmanaged else cloudlet.state
+    return intent.with_cloudlet(replace(cloudlet, vtep=str(vtep), state=state))
+
+
+def _check_management(intent: Intent, cloudlet: Cloudlet) -> None:
+    if not cloudlet.unmanaged:
+        for field in ("asn", "ttl_security"):
+            if getattr(cloudlet, field) is not None:
+                raise invalid(field, f"only an unmanaged PE has its own: an agent configures the PE of {cloudlet.name}")
+    elif intent.enrolled_only:
+        text = "route servers accept no session from a PE without an agent, as WEFT_ENROLLED_ONLY is set"
+        raise conflict(text, "unmanaged")
+    elif cloudlet.name in intent.route_servers:
+        raise conflict(f"{cloudlet.name} is the host of a route server, and has no PE", "unmanaged")
 
 
 def set_state(intent: Intent, name: str, state: CloudletState) -> Intent:

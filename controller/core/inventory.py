@@ -23,7 +23,9 @@ class Cloudlet:
     """`credential` is the digest of the agent's credential. If `key` is set, the credential is valid only together with
     a certificate for the key with that digest (`credential_proofs`). `version` is the generation at which its desired
     state last changed. `latitude` and `longitude` are WGS-84 degrees, both None if unknown. `revoked`: its agent's
-    credential is not valid, and route servers accept no session from its PE until it enrols again."""
+    credential is not valid, and route servers accept no session from its PE until it enrols again. `unmanaged`: its PE
+    has no agent, and others configure it. That PE has the AS number `asn`, None for the region's, and is at most
+    `ttl_security` hops away (GTSM, RFC 5082), None for the route servers' own setting."""
 
     name: str
     pe: Flavour
@@ -36,6 +38,9 @@ class Cloudlet:
     longitude: float | None = None
     revoked: bool = False
     key: str | None = None
+    unmanaged: bool = False
+    asn: int | None = None
+    ttl_security: int | None = None
 
     @property
     def place(self) -> Position | None:

@@ -38,6 +38,13 @@ def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
                 f"{member.name} of the same cloudlet is a member of {vcp}: a tunnel cannot end where it starts",
                 "endpoint",
             )
+        if pool.flavour is Flavour.VPLS and intent.cloudlets[member.cloudlet].unmanaged is not cloudlet.unmanaged:
+            ours, theirs = (member, joining) if cloudlet.unmanaged else (joining, member)
+            raise conflict(
+                f"{theirs.name} has a PE without an agent, whose pseudowires are MPLS, and those of {ours.name} are"
+                " VXLAN: EVPN connects both kinds of PE",
+                "endpoint",
+            )
         if pool.flavour is Flavour.EVPN and member.vni != joining.vni:
             raise conflict(
                 f"{endpoint} has VNI {joining.vni}, the members of {vcp} have {member.vni}; "

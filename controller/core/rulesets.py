@@ -21,8 +21,9 @@ def site_target(asn: int, site: int) -> str:
 
 
 def peer(cloudlet: Cloudlet, asn: int) -> wire.Peer:
-    """Return a cloudlet's PE as a route server knows it. iBGP: it has the region's AS number."""
-    return wire.Peer(name=cloudlet.name, address=cloudlet.vtep, asn=asn)
+    """Return a cloudlet's PE as a route server knows it. It has the region's AS number (iBGP) unless it has its own."""
+    own = asn if cloudlet.asn is None else cloudlet.asn
+    return wire.Peer(name=cloudlet.name, address=cloudlet.vtep, asn=own, ttl_security=cloudlet.ttl_security)
 
 
 def endpoint(of: Endpoint, intent: Intent, asn: int) -> wire.Endpoint:
@@ -42,20 +43,20 @@ def endpoint(of: Endpoint, intent: Intent, asn: int) -> wire.Endpoint:
 def permits(of: Endpoint, intent: Intent) -> wire.Permits:
     """Return what an endpoint's PE may announce: its VTEP, its LAN, the gateway there; VMs with an announce permit
     there, and the addresses of other LANs that these VMs have kept; the numbers that its agent is given. The last label
-    block of VPLS ends one beyond the labels of its index (RFC 4761, section 3.2.2)."""
+    block of VPLS ends one beyond the labels of its index (RFC 4761, section 3.2.2). A PE without an agent chooses the
+    gateway's MAC and its labels."""
     cloudlet, permits = intent.cloudlets[of.cloudlet], intent.permits_of.get(of.name, ())
-    vpls = cloudlet.pe is Flavour.VPLS
+    vpls, managed = cloudlet.pe is Flavour.VPLS, not cloudlet.unmanaged
+    gateway = [gateway_mac(cloudlet.name, of.index)] if managed else []
     lans = [network(prefix) for prefix in (of.prefix, of.prefix6) if prefix]
     kept = [address for permit in permits for address in permit.kept]
     return wire.Permits(
         next_hops=[cloudlet.vtep],
         prefixes=[prefix for prefix in (of.prefix, of.prefix6) if prefix],
         hosts=[address for address in kept if not any(ip_address(address) in lan for lan in lans)],
-        macs=[]
-        if vpls
-        else [gateway_mac(cloudlet.name, of.index), *(mac for permit in permits for mac in permit.macs)],
+        macs=[] if vpls else [*gateway, *(mac for permit in permits for mac in permit.macs)],
         ve_id=of.site if vpls else None,
-        labels=(of.index << 12, (of.index + 1) << 12) if vpls else None,
+        labels=(of.index << 12, (of.index + 1) << 12) if vpls and managed else None,
         max_macs=None if vpls else max(FEWEST_MACS, 2 * network(of.prefix).num_addresses),
     )
 
@@ -97,8 +98,9 @@ def operations(old: Intent, new: Intent, asn: int) -> list[wire.Operation]:
     ops += [wire.RemoveEndpoint(name=name) for name in sorted(gone_endpoints)]
     ops += [wire.RemovePeer(name=name) for name in cloudlets if _speaks(old, name) and not _speaks(new, name)]
     for name in cloudlets:
-        if _speaks(new, name) and not (_speaks(old, name) and old.cloudlets[name].vtep == new.cloudlets[name].vtep):
-            ops.append(wire.SetPeer(peer=peer(new.cloudlets[name], asn)))
+        pe = peer(new.cloudlets[name], asn) if _speaks(new, name) else None
+        if pe is not None and not (_speaks(old, name) and peer(old.cloudlets[name], asn) == pe):
+            ops.append(wire.SetPeer(peer=pe))
     ops += [
         wire.SetEndpoint(endpoint=endpoint(new.endpoints[name], new, asn))
         for name in sorted(endpoints)

@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, Float, String, bindparam, false, func, select, update
+from sqlalchemy import JSON, BigInteger, CheckConstraint, Float, String, bindparam, false, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -15,7 +15,8 @@ from controller.db.base import NAME, NUMBER, Base, Time
 
 class CloudletRow(Base):
     """One row per cloudlet. `token`, `credential` and `key` are digests. A token that was used stays, so that its reuse
-    can be told from an invented token. `version` is the generation at which the desired state last changed."""
+    can be told from an invented token. `version` is the generation at which the desired state last changed. `asn` and
+    `ttl_security` are those of a PE that is `unmanaged`."""
 
     __tablename__ = "cloudlets"
     __table_args__ = (
@@ -38,6 +39,9 @@ class CloudletRow(Base):
     credential: Mapped[str | None] = mapped_column(String(64), unique=True)
     revoked: Mapped[bool] = mapped_column(default=False, server_default=false())
     key: Mapped[str | None] = mapped_column(String(64))
+    unmanaged: Mapped[bool] = mapped_column(default=False, server_default=false())
+    asn: Mapped[int | None] = mapped_column(BigInteger)
+    ttl_security: Mapped[int | None]
     agent_version: Mapped[str | None] = mapped_column(String(64))
     last_seen: Mapped[datetime | None] = mapped_column(Time)
     created_at: Mapped[datetime] = mapped_column(Time, default=now)

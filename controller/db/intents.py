@@ -148,6 +148,9 @@ async def _save_cloudlets(session: AsyncSession, old: Intent, new: Intent) -> No
             "latitude": cloudlet.latitude,
             "longitude": cloudlet.longitude,
             "key": cloudlet.key,
+            "unmanaged": cloudlet.unmanaged,
+            "asn": cloudlet.asn,
+            "ttl_security": cloudlet.ttl_security,
         }
         if before is None:
             made.append({"name": name, **columns})

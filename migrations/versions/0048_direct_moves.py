@@ -14,5 +14,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Loses which moves went without a thin line."""
+    """Loses direct: which past moves went without a thin line."""
     op.execute("ALTER TABLE profiles DROP COLUMN direct")

@@ -81,12 +81,20 @@ class RouteServer(Daemon):
 
 class World:
     """Two route servers, a controller, and `weft` as a shell calls it. With `signed`, agents use TLS, BGP sessions have
-    keys, and the route servers listen at the BGP port."""
+    keys, and the route servers listen at the BGP port, as with `standard`. Their addresses are in `network`."""
 
-    def __init__(self, directory: Path, *, authority: bool = False, signed: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        authority: bool = False,
+        signed: bool = False,
+        standard: bool = False,
+        network: str = "127.0.78",
+    ) -> None:
         self.socket = directory / "c.sock"
-        port = 179 if signed else None
-        self.servers = [RouteServer(f"rs{n}", f"127.0.78.{n}", directory, port) for n in (1, 2)]
+        port = 179 if signed or standard else None
+        self.servers = [RouteServer(f"rs{n}", f"{network}.{n}", directory, port) for n in (1, 2)]
         described = [{"name": s.name, "address": s.address, "control": s.control} for s in self.servers]
         environment = {
             **os.environ,

@@ -2,14 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files
 from ipaddress import IPv4Address, ip_address
-
-from jinja2 import Environment, StrictUndefined, Template
 
 from controller.wire.desired import Desired, Endpoint
 from controller.wire.flavours import Flavour
+from controller.wire.templates import written
 
 _MAX_ASN = 2**32 - 1
 _MAX_VNI = 2**24 - 1
@@ -29,7 +26,9 @@ def render(desired: Desired, passwords: Mapping[str, str] | None = None, hops: i
     _check(desired)
     if not all(_PASSWORD.fullmatch(password) for password in (passwords or {}).values()):
         raise ValueError("passwords: one is not 1 to 80 letters and digits")
-    text = _template().render(
+    return written(
+        "agents.bgp.frr",
+        "frr.conf.j2",
         asn=desired.asn,
         router_id=desired.router_id,
         vtep=desired.vtep,
@@ -38,13 +37,6 @@ def render(desired: Desired, passwords: Mapping[str, str] | None = None, hops: i
         speakers=sorted(desired.speakers, key=lambda s: _sort_key(s.address)),
         endpoints=sorted(_evpn(desired), key=lambda e: e.vni or 0),
     )
-    return text if text.endswith("\n") else text + "\n"
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(trim_blocks=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    return environment.from_string((files("agents.bgp.frr") / "frr.conf.j2").read_text())
 
 
 def _evpn(desired: Desired) -> list[Endpoint]:

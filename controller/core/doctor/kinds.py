@@ -1,4 +1,4 @@
-"""The kinds of differences, and the remedy for each. `docs/operate/doctor.md` lists the same."""
+"""The kinds of differences, and the remedy for each. `docs/reference/doctor.md` lists the same."""
 
 from enum import StrEnum
 

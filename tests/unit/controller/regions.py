@@ -1,6 +1,6 @@
 """Random intents for property tests: sequences of edits as operators make them, including refused ones."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
@@ -14,6 +14,9 @@ from controller.wire.machines import NICS
 CLOUDLETS, LANS, POOLS = 6, 2, 3
 SERVERS = {"c5": "192.0.2.6"}
 """The hosts of route servers: c5 is one."""
+
+UNMANAGED = 4
+"""The cloudlet whose PE has no agent, and is in another AS."""
 
 PREFIXES = [f"10.{i}.0.0/24" for i in range(8)] + ["10.1.0.128/25", "10.0.0.0/15"]
 
@@ -41,6 +44,8 @@ def founded() -> Intent:
     intent = Intent(route_servers=SERVERS)
     for number in range(CLOUDLETS):
         wanted = Cloudlet(f"c{number}", flavour(number), f"192.0.2.{number + 1}")
+        if number == UNMANAGED:
+            wanted = replace(wanted, unmanaged=True, asn=64900, ttl_security=1)
         intent = edits.add_cloudlet(intent, wanted, ["192.0.2.200"])
         intent = edits.set_state(intent, wanted.name, CloudletState.ACTIVE)
     for number in range(POOLS):

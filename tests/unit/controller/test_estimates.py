@@ -88,7 +88,7 @@ VM = Facts("web", "debian", 1e9, True, ("c1", "c2"), rtt_ms=1.0)
 )
 def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves(name: str, otherwise: tuple[float, str]) -> None:
     def found(kept: bool, *past: tuple[float, bool]) -> tuple[float | None, str]:
-        history = [Profile(PAST, "web", kept=had, **{name: value}) for value, had in past]
+        history = [replace(Profile(PAST, "web", kept=had), **{name: value}) for value, had in past]  # type: ignore[arg-type]
         given = estimate(replace(VM, history=history, kept=kept)).inputs[name]
         return given.value, given.origin
 
@@ -102,7 +102,7 @@ def test_a_move_with_copies_at_both_ends_is_judged_by_such_moves(name: str, othe
 
 
 def test_a_move_without_a_thin_line_is_judged_by_such_moves() -> None:
-    """What a thin line saved says nothing certain of it, and the other way round."""
+    """The savings of a thin line say nothing certain of it, and the other way round."""
 
     def ratio(direct: bool, *past: tuple[float, bool]) -> tuple[float | None, str, bool]:
         history = [Profile(PAST, "web", direct=went, ratio=value) for value, went in past]

@@ -70,6 +70,9 @@ def tell(say: Say) -> None:
 def use(say: Say) -> None:
     """Make the calls by which operators change and read the present objects."""
     say("PATCH /api/v1/cloudlets/{name}", {"labels": {"a": "b"}}, name="c2")
+    say("POST /api/v1/cloudlets", {"name": "r1", "pe": "evpn", "vtep": "192.0.2.77", "unmanaged": True})
+    say("GET /api/v1/cloudlets/{name}/configuration", name="r1", **{"for": "frr"})
+    say("DELETE /api/v1/cloudlets/{name}", name="r1")
     say("POST /api/v1/endpoints/{name}/consent", name="c1-lan")
     say("DELETE /api/v1/endpoints/{name}/consent", name="c1-lan")
     trial: dict[str, Any] = {"vcp": "blue", "endpoint": "c2-lan", "confirm_within": 60}

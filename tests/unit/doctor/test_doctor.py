@@ -331,7 +331,7 @@ def test_every_finding_of_an_agent_is_a_difference_with_a_remedy(kind: FindingKi
 
 
 COMMANDS = re.compile(r"`weft ([a-z-]+) ([a-z]+)[^`]*`")
-DOCUMENTED = Path("docs/operate/doctor.md")
+DOCUMENTED = Path("docs/reference/doctor.md")
 
 
 @pytest.mark.parametrize("kind", DifferenceKind)

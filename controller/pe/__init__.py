@@ -1,0 +1,1 @@
+"""Configurations of PEs that have no agent."""

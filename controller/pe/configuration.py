@@ -1,0 +1,105 @@
+"""The configuration of a PE that has no agent: its BGP sessions with the route servers, and its endpoints. Pure."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+
+from controller.core.desired import Fabric
+from controller.core.intent import Cloudlet, Intent
+from controller.core.refusals import conflict, invalid, missing
+from controller.core.rulesets import site_target
+from controller.wire.desired import Speaker
+from controller.wire.dialects import FLAVOURS, Dialect, speaking
+from controller.wire.flavours import Flavour
+from controller.wire.templates import written
+
+HOLD = 30
+"""Seconds of the sessions' hold time."""
+
+LABELS = 4095
+"""VE IDs in a VPLS label block (RFC 4761, section 3.2.2) where the dialect has to name one: as many as a region has."""
+
+
+@dataclass(frozen=True)
+class Lan:
+    """An endpoint of the PE. `rt` is its route target and its RD; `vni` is EVPN's number, `ve_id` VPLS's. `gateway` is
+    the address that the LAN's machines know, `length` that of its prefix."""
+
+    name: str
+    rt: str
+    prefix: str
+    gateway: str
+    length: int
+    mtu: int
+    vni: int | None
+    ve_id: int | None
+
+
+@dataclass(frozen=True)
+class Pe:
+    """All that a template knows. `asn` is the PE's AS number, `region` the route servers'; `twin_asn`: another PE has
+    the same number of its own, and routes of that one come with it in their AS_PATH."""
+
+    name: str
+    flavour: Flavour
+    address: str
+    asn: int
+    region: int
+    ttl_security: int | None
+    twin_asn: bool
+    servers: tuple[Speaker, ...]
+    lans: tuple[Lan, ...]
+
+    @property
+    def external(self) -> bool:
+        """Whether its sessions are external (eBGP)."""
+        return self.asn != self.region
+
+
+def configuration(intent: Intent, name: str, fabric: Fabric, dialect: Dialect) -> str:
+    """Return the configuration text of a cloudlet's PE. Raises Refused for a PE with an agent, and for a dialect that
+    has no words for its flavour."""
+    if name not in intent.cloudlets:
+        raise missing("cloudlet", name, intent.cloudlets)
+    cloudlet = intent.cloudlets[name]
+    if not cloudlet.unmanaged:
+        raise conflict(f"{name} has an agent, which configures its PE")
+    if cloudlet.pe not in FLAVOURS[dialect]:
+        others = ", ".join(speaking(cloudlet.pe))
+        raise invalid("for", f"{dialect} is not written for {cloudlet.pe} here; {others} are")
+    pe = _pe(intent, cloudlet, fabric)
+    return _head(name, dialect) + written("controller.pe", f"{dialect}.j2", pe=pe, hold=HOLD, labels=LABELS)
+
+
+def _head(name: str, dialect: Dialect) -> str:
+    lines = [f"Of `weft cloudlet config {name} --for {dialect}`. Write it anew after each change of endpoints."]
+    if not dialect.tested:
+        lines.append("Follows the vendor's documentation; Weft has not tried it. Words in <angle brackets> are yours.")
+    return "".join(f"{dialect.comment} {line}\n" for line in lines)
+
+
+def _pe(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> Pe:
+    others = (c for c in intent.cloudlets.values() if c.name != cloudlet.name)
+    return Pe(
+        name=cloudlet.name,
+        flavour=cloudlet.pe,
+        address=cloudlet.vtep,
+        asn=fabric.asn if cloudlet.asn is None else cloudlet.asn,
+        region=fabric.asn,
+        ttl_security=cloudlet.ttl_security,
+        twin_asn=cloudlet.asn is not None and any(c.asn == cloudlet.asn for c in others),
+        servers=tuple(sorted(fabric.speakers, key=lambda speaker: ip_address(speaker.address).packed)),
+        lans=tuple(
+            Lan(
+                name=lan.name,
+                rt=site_target(fabric.asn, lan.site),
+                prefix=lan.prefix,
+                gateway=lan.gateway,
+                length=ip_network(lan.prefix).prefixlen,
+                mtu=lan.mtu,
+                vni=lan.vni,
+                ve_id=lan.site if cloudlet.pe is Flavour.VPLS else None,
+            )
+            for lan in intent.endpoints_of.get(cloudlet.name, ())
+            if not intent.held(lan.name)
+        ),
+    )

@@ -1,0 +1,197 @@
+"""PEs without an agent, which got what `weft cloudlet config` prints and nothing else: FRR, gobgpd and ExaBGP have
+sessions with real route servers, and learn each other's routes."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from lab.daemons import FRR
+from lab.hosts import CLONE_NEWNET
+from lab.paths import BIN
+from lab.patience import until
+from tests.integration.route_servers import World, free_port
+
+pytestmark = pytest.mark.lab
+
+R1, R2, R3, R4 = (f"198.51.100.{number}" for number in (3, 4, 5, 6))
+NETWORK = "192.0.2"  # of the route servers: FRR takes no peer on 127.0.0.0/8
+VNI = 10000
+BESIDE = "weft-unmanaged-r1"
+
+
+@pytest.fixture
+def network() -> Iterator[None]:
+    """Enter a network namespace that has all addresses but R1, which is beside it, with a VXLAN device for FRR."""
+    before, libc = os.open("/proc/self/ns/net", os.O_RDONLY), ctypes.CDLL(None, use_errno=True)
+    here = [R2, R3, R4, f"{NETWORK}.1", f"{NETWORK}.2"]
+    ip("netns", "add", BESIDE)
+    try:
+        if libc.unshare(CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "unshare")
+        ip("link", "add", "r1", "type", "veth", "peer", "name", "far", "netns", BESIDE)
+        for words in (
+            "link set lo up",
+            "link set r1 up",
+            "addr add 203.0.113.1/30 dev r1",
+            f"route add {R1} via 203.0.113.2",
+        ):
+            ip(*words.split())
+        for words in (
+            "link set lo up",
+            f"addr add {R1}/32 dev lo",
+            "link set far up",
+            "addr add 203.0.113.2/30 dev far",
+            *(f"route add {address} via 203.0.113.1" for address in here),
+            "link add br1 type bridge",
+            f"link add vxlan1 type vxlan id {VNI} dstport 4789 local {R1} nolearning",
+            "link set vxlan1 master br1 addrgenmode none",
+            "link set vxlan1 up",
+            "link set br1 up",
+        ):
+            ip("-n", BESIDE, *words.split())
+        for address in here:
+            ip("addr", "add", f"{address}/32", "dev", "lo")
+        yield
+    finally:
+        libc.setns(before, CLONE_NEWNET)
+        os.close(before)
+        ip("netns", "del", BESIDE)
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+@pytest.fixture
+def region(tmp_path: Path, network: None) -> Iterator[World]:
+    made = World(tmp_path, standard=True, network=NETWORK)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+def add(region: World, name: str, pe: str, address: str, *, asn: int | None = None) -> None:
+    """Add a PE with a LAN, which is in the pool of its kind."""
+    region.weft(
+        "cloudlet", "add", name, "--vtep", address, "--pe", pe, "--unmanaged", *(["--asn", str(asn)] if asn else [])
+    )
+    number = address.rpartition(".")[2]
+    region.weft("endpoint", "add", f"{name}-lan", "--cloudlet", name, "--prefix", f"10.{number}.0.0/24")
+    region.weft("vcp", "join", f"{pe}s", f"{name}-lan", code=None)
+
+
+def config(region: World, name: str, dialect: str) -> str:
+    return region.weft("cloudlet", "config", name, "--for", dialect).stdout
+
+
+@contextmanager
+def daemon(argv: Sequence[str], log: Path, **environment: str) -> Iterator[None]:
+    with log.open("ab") as file:
+        process = subprocess.Popen(argv, env=os.environ | environment, stdout=file, stderr=file)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def frr(text: str, log: Path) -> Iterator[Callable[[str], str]]:
+    """Run FRR with that configuration where R1 is; yield vtysh."""
+    run = Path(tempfile.mkdtemp(prefix="weft-frr-", dir="/run"))
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, run, ignore_errors=True)
+        (run / "zebra.conf").touch()
+        (run / "bgpd.conf").write_text(text)
+        for path in (run, *run.iterdir()):
+            shutil.chown(path, "frr", "frr")
+        # FRR keeps crash logs in /var/tmp.
+        private = ["ip", "netns", "exec", BESIDE, "sh", "-c", 'mount --bind "$0" /var/tmp && exec "$@"', str(run)]
+        for name in ("zebra", "bgpd"):
+            argv = [*private, str(FRR / name), "-z", str(run / "zserv.api"), "--vty_socket", str(run), "-P", "0"]
+            argv += ["-u", "frr", "-g", "frr", "--log", "stdout", "-i", str(run / f"{name}.pid")]
+            stack.enter_context(daemon([*argv, "-f", str(run / f"{name}.conf")], log))
+            until((run / f"{name}.vty").exists, f"{name} runs")
+
+        def vtysh(command: str) -> str:
+            argv = ["vtysh", "--vty_socket", str(run), "-c", command]
+            return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+        yield vtysh
+
+
+@contextmanager
+def gobgpd(text: str, folder: Path) -> Iterator[Callable[[str], str]]:
+    """Run gobgpd with that configuration, and the commands in it; yield gobgp."""
+    path, port = folder / "gobgpd.toml", free_port()
+    path.write_text(text)
+    argv = [str(BIN / "gobgpd"), "-f", str(path), "--api-hosts", f"127.0.0.1:{port}", "--pprof-disable"]
+
+    def gobgp(command: str) -> str:
+        argv = [str(BIN / "gobgp"), "-p", str(port), *command.split()]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    with daemon(argv, folder / "gobgpd.log"):
+        until(lambda: R2 in gobgp("global"), lambda: gobgp("global"))
+        for line in text.splitlines():
+            if line.startswith("#   gobgp "):
+                said = gobgp(line.removeprefix("#   gobgp "))
+                assert not said, said
+        yield gobgp
+
+
+def routes(region: World) -> dict[str, set[str]]:
+    """Return the PEs whose routes each route server accepts."""
+    return {
+        server.name: {route["peer"] for route in server.get("/v1/routes", table="adj-in")["routes"]}
+        for server in region.servers
+    }
+
+
+def both(*names: str) -> dict[str, set[str]]:
+    return {"rs1": {*names}, "rs2": {*names}}
+
+
+@pytest.mark.smoke
+def test_frr_and_gobgpd_of_different_ases_learn_each_others_routes(region: World, tmp_path: Path) -> None:
+    region.weft("vcp", "add", "evpns", "--flavour", "evpn")
+    add(region, "r1", "evpn", R1, asn=64900)
+    add(region, "r2", "evpn", R2)
+    with (
+        frr(config(region, "r1", "frr"), tmp_path / "frr.log") as vtysh,
+        gobgpd(config(region, "r2", "gobgp"), tmp_path) as gobgp,
+    ):
+        until(lambda: routes(region) == both("r1", "r2"), lambda: (routes(region), vtysh("show bgp summary")), 60)
+        until(lambda: f"[{R2}]" in vtysh("show bgp l2vpn evpn"), lambda: vtysh("show bgp l2vpn evpn"))
+        until(lambda: R1 in gobgp("global rib -a evpn"), lambda: gobgp("global rib -a evpn"))
+        assert f"{R2}" in vtysh(f"show evpn vni {VNI}"), "zebra floods there"
+        diagnosis = region.json("doctor")
+        assert diagnosis["ok"] and diagnosis["unmanaged"] == ["r1", "r2"], diagnosis
+        region.weft("vcp", "leave", "evpns", "r2-lan", code=None)
+        until(lambda: f"[{R2}]" not in vtysh("show bgp l2vpn evpn"), lambda: vtysh("show bgp l2vpn evpn"))
+
+
+def test_exabgp_of_one_as_learns_the_other_ones_labels(region: World, tmp_path: Path) -> None:
+    region.weft("vcp", "add", "vplss")
+    add(region, "r3", "vpls", R3, asn=64901)
+    add(region, "r4", "vpls", R4, asn=64901)
+    with ExitStack() as stack:
+        for name, address in (("r3", R3), ("r4", R4)):
+            path = tmp_path / f"{name}.conf"
+            path.write_text(config(region, name, "exabgp"))
+            env = {"exabgp.daemon.user": "root", "exabgp.api.cli": "false", "exabgp.tcp.bind": address}
+            stack.enter_context(daemon(["exabgp", str(path)], tmp_path / f"{name}.log", **env))
+        until(lambda: routes(region) == both("r3", "r4"), lambda: routes(region), 60)
+        sent = region.servers[0].get("/v1/routes", table="adj-out")["routes"]
+        assert {(route["peer"], route["to"]) for route in sent} == {("r3", "r4"), ("r4", "r3")}
+        assert region.json("doctor")["ok"]
