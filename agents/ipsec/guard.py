@@ -9,6 +9,9 @@ the same way, so frames that an outsider makes up do not get in.
 Moves use TCP between cloudlets for memory and disks. Without the guard that TCP would continue on the plain route when
 charon, and the route into its device, are gone; and also when a cloudlet leaves a pool during a move, which ends the
 tunnel. So the guard also blocks it for a while to former peers that had such TCP while they shared a pool.
+
+A cloudlet that is revoked is protected no more, and its sessions end at the same time: their last messages would go in
+the clear if the guard were the first to know. So it also blocks BGP for a while to addresses that were protected.
 """
 
 from collections.abc import Iterable
@@ -39,6 +42,10 @@ LINGER = 20
 """Minutes for which unencrypted TCP is dropped to a cloudlet that shares no pool any more: longer than a connection
 lasts that gets no answer (tcp_retries2 in the kernel's Documentation/networking/ip-sysctl.rst: some 15)."""
 
+LINGER_BGP = 2
+"""Minutes for which unencrypted BGP is dropped with an address that is protected no more: longer than the kernel sends
+again what a closed connection has left (tcp_orphan_retries there: some 100 s)."""
+
 _CLEAR_OUT = f'oifname != {{ "{DEVICE}", "lo" }} rt ipsec missing'
 _CLEAR_IN = f'iifname != {{ "{DEVICE}", "lo" }} meta ipsec missing'
 
@@ -52,6 +59,7 @@ _GUARD = f"""table {FAMILY} {TABLE} {{
 	set protected {{ type ipv4_addr; }}
 	set peers {{ type ipv4_addr; }}
 	set lately {{ type ipv4_addr; size 4096; flags dynamic,timeout; timeout {LINGER}m; }}
+	set lately_bgp {{ type ipv4_addr; size 4096; flags dynamic,timeout; timeout {LINGER_BGP}m; }}
 	chain output {{ type filter hook output priority filter; policy accept; }}
 	chain input {{ type filter hook input priority filter; policy accept; }}
 }}
@@ -66,8 +74,12 @@ table {FAMILY} {TABLE} {{
 		meta l4proto tcp ip daddr @peers update @lately {{ ip daddr }}
 		meta l4proto tcp ip daddr @peers {_CLEAR_OUT} drop
 		meta l4proto tcp ip daddr @lately {_CLEAR_OUT} drop
+		ip daddr @protected tcp dport {BGP_PORT} update @lately_bgp {{ ip daddr }}
+		ip daddr @protected tcp sport {BGP_PORT} update @lately_bgp {{ ip daddr }}
 		ip daddr @protected tcp dport {BGP_PORT} {_CLEAR_OUT} drop
 		ip daddr @protected tcp sport {BGP_PORT} {_CLEAR_OUT} drop
+		ip daddr @lately_bgp tcp dport {BGP_PORT} {_CLEAR_OUT} drop
+		ip daddr @lately_bgp tcp sport {BGP_PORT} {_CLEAR_OUT} drop
 	}}
 	chain input {{
 		udp dport {VXLAN_PORT} {_CLEAR_IN} update @came_from {{ ip saddr }}
@@ -76,6 +88,8 @@ table {FAMILY} {TABLE} {{
 		meta l4proto tcp ip saddr @lately {_CLEAR_IN} drop
 		ip saddr @protected tcp dport {BGP_PORT} {_CLEAR_IN} drop
 		ip saddr @protected tcp sport {BGP_PORT} {_CLEAR_IN} drop
+		ip saddr @lately_bgp tcp dport {BGP_PORT} {_CLEAR_IN} drop
+		ip saddr @lately_bgp tcp sport {BGP_PORT} {_CLEAR_IN} drop
 	}}
 }}
 """

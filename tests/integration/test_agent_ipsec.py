@@ -307,6 +307,10 @@ async def test_bgp_goes_through_the_tunnel_alone(tmp_path: Path, protected: bool
         await two.one.guard()
         with two.wire("tcp port 179 ") as plain:
             assert await opens() is not protected
+        assert (plain == []) is protected, "one that was protected until now is not spoken to in the clear"
+        await two.one.guard(OPEN)
+        with two.wire("tcp port 179 ") as plain:
+            assert await opens() is not protected
         assert plain, "it was sent"
 
 

@@ -192,6 +192,13 @@ def test_twenty_moves_in_a_row_lose_no_connection(tmp_path: Path, container_imag
         hosts.close()
 
 
+def test_no_program_of_a_container_finds_multipath_tcp(hosts: Hosts) -> None:
+    """It is off before the container begins, and not only when `weft-guest` has begun beside it."""
+    prepare(hosts.two, "m1")
+    waiting = container_at(hosts.two, NAME).sandbox
+    assert hosts.two.do(waiting.run("cat", "/proc/sys/net/mptcp/enabled")).strip() == "0"
+
+
 def test_files_that_came_by_a_move_that_was_stopped_are_not_started_with(hosts: Hosts) -> None:
     one, two = hosts.one, hosts.two
     start(one)

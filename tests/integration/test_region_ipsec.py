@@ -170,15 +170,14 @@ def test_who_is_revoked_is_cut_off(region: Region, rest: Rest) -> None:
         return {ends for ends in up(rest) | bgp(rest) | sessions if ends[1] == "e2"}
 
     serial = next(one["serial"] for one in rest.items("/certificates", cloudlet="e2") if one["standing"] == "good")
-    stream = region.ping("n1", region.address("n2"), 0.02)
-    assert stream.wait_reply(0, 10) is not None and len(others()) > 2
-    with wire(region):
-        rest.post(f"/certificates/{serial}/revoke", {"reason": "keyCompromise"})
-        said = time.time()
-        until(lambda: not others(), others, 10)
-        ended = time.time() - said
-        time.sleep(3)
-    last = max(reply.at for reply in stream.replies()) - said
-    stream.stop()
+    with region.ping("n1", region.address("n2"), 0.02) as stream:
+        assert stream.wait_reply(0, 10) is not None and len(others()) > 2
+        with wire(region):
+            rest.post(f"/certificates/{serial}/revoke", {"reason": "keyCompromise"})
+            said = time.time()
+            until(lambda: not others(), others, 10)
+            ended = time.time() - said
+            time.sleep(3)
+        last = max(reply.at for reply in stream.replies()) - said
     assert max(ended, last) < 2, (ended, last)
     assert not reach(region, "n1", "n2") and not rest.items("/routes", peer="e2")

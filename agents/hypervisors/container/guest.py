@@ -28,8 +28,7 @@ class Guest:
         self._folder, self._sandbox = folder, sandbox
 
     def configure(self, name: str) -> None:
-        """Write its configuration. No Multipath TCP: CRIU restores no such sockets, and programs use it by
-        themselves where it is on."""
+        """Write its configuration, without Multipath TCP, which is off in the sandbox."""
         etc = self._folder / _ETC
         etc.mkdir(mode=0o700, exist_ok=True)
         (self._folder / GUEST).mkdir(mode=0o700, exist_ok=True)

@@ -35,6 +35,9 @@ if ! grep -q ' - cgroup' /proc/self/mountinfo; then
   fi
 fi
 ip link set lo up
+if [ -e /proc/sys/net/mptcp/enabled ]; then
+  echo 0 >/proc/sys/net/mptcp/enabled
+fi
 echo "$pid" >"$0.new"
 mv "$0.new" "$0"
 while :; do
@@ -43,7 +46,8 @@ while :; do
 done
 """
 """As the first process of its namespace it waits for those whose parents have ended. runc needs control groups, which
-`ip netns exec` takes away with /sys."""
+`ip netns exec` takes away with /sys. There is no Multipath TCP before the container's first program could use it: CRIU
+restores no such sockets."""
 
 
 class Sandbox:

@@ -20,8 +20,9 @@ def condition(record: Record, run_state: str | None, migration: str) -> tuple[Co
     move = record.move
     outgoing = move is not None and move.role == "outgoing"
     incoming = move is not None and move.role == "incoming"
+    handed = outgoing and move is not None and move.handed is not None
     if run_state is None:
-        if outgoing and move is not None and move.handed is not None:
+        if handed:
             return "moved", "its QEMU has ended"
         return "stopped", "QEMU ended while it waited for the machine's state" if incoming else "QEMU does not run"
     cut = migration == "postcopy-paused"
@@ -29,7 +30,8 @@ def condition(record: Record, run_state: str | None, migration: str) -> tuple[Co
         return "running", f"{COMING}: {SEVERED}" if cut else ""
     if run_state in ENDED:
         return "stopped", f"the guest has ended ({run_state})"
-    if run_state == "postmigrate" or (outgoing and migration in POSTCOPY):
+    # QEMU says "completed" a moment before "postmigrate".
+    if run_state == "postmigrate" or (outgoing and migration in POSTCOPY) or (handed and migration == "completed"):
         coming = f"{COMING}: {SEVERED}" if cut else COMING
         return "moved", coming if migration in POSTCOPY else ""
     if move is not None and move.irrevocable and migration == "failed":

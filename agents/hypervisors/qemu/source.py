@@ -196,7 +196,7 @@ class Source:
         Fenced if the guest's memory is already handed over."""
         async with self._monitor.session() as session:
             state, _ = await status(session)
-            if state in POSTCOPY or (self._move.irrevocable and state == "failed"):
+            if state in POSTCOPY or (self._move.irrevocable and state in ("failed", "completed")):
                 raise Fenced("its memory is at the destination already")
             try:
                 if state in transfer.UNDER_WAY:

@@ -13,7 +13,7 @@ from agents.ipsec.association import association
 from agents.ipsec.connections import CHILD, ESP, IKE, PREFIX, connections, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import CredentialsError, read
 from agents.ipsec.daemon import DEAD, configuration
-from agents.ipsec.guard import LINGER, guard
+from agents.ipsec.guard import LINGER, LINGER_BGP, guard
 from agents.ipsec.tunnel import members
 from controller.wire.desired import Protected
 from tests.unit.agents.desires import desired, endpoint, remote
@@ -160,6 +160,19 @@ def test_tcp_in_the_clear_is_dropped_between_those_who_share_a_pool_both_ways() 
     assert len(rules) == 5 and LINGER * 60 > 924.6, "tcp_retries2 = 15"
 
 
+def test_bgp_in_the_clear_is_dropped_with_those_who_are_or_were_protected_both_ways() -> None:
+    """A revocation ends sessions and protection at the same time, and either may be the first."""
+    rules = [line.strip() for line in guard(["192.0.2.9"]).splitlines() if "port 179 " in line]
+    noted = [f"ip daddr @protected tcp {end} 179 update @lately_bgp {{ ip daddr }}" for end in ("dport", "sport")]
+    assert rules[:2] == noted, "also what goes encrypted"
+    for way, (interface, missing) in {"daddr": ("oif", "rt"), "saddr": ("iif", "meta")}.items():
+        for whose in ("protected", "lately_bgp"):
+            for end in ("dport", "sport"):
+                clear = f'{interface}name != {{ "ipsec0", "lo" }} {missing} ipsec missing'
+                assert f"ip {way} @{whose} tcp {end} 179 {clear} drop" in rules
+    assert len(rules) == 10 and LINGER_BGP * 60 > 100, "tcp_orphan_retries = 8"
+
+
 def test_tunnels_to_route_servers_are_for_their_bgp() -> None:
     here = remote(endpoint(9, vtep="192.0.2.1"))
     state = desired(endpoint(1, remotes=[remote(endpoint(2)), here]))
@@ -173,7 +186,7 @@ def test_the_guard_is_one_table_that_replaces_itself() -> None:
     assert text.count("{") == text.count("}") and "delete" not in text, "its counters go on"
     flushed = [f"{what} inet weft-ipsec {which}\n" for what, names in FLUSHED.items() for which in names]
     assert [text.count(f"flush {what}") for what in flushed] == [1, 1, 1, 1] and text.count("flush ") == 4
-    assert text.count("udp dport 4789") == 4 and text.count("port 179 ") == 4 and text.count(" drop\n") == 10
+    assert text.count("udp dport 4789") == 4 and text.count("port 179 ") == 10 and text.count(" drop\n") == 14
     elements = "add element inet weft-ipsec protected { 192.0.2.8, 192.0.2.9 }\n"
     assert text.endswith(elements + "add element inet weft-ipsec peers { 192.0.2.2, 192.0.2.3 }\n")
     assert "add element" not in guard()
