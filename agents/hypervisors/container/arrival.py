@@ -1,6 +1,5 @@
 """A container that begins here, or comes here: it waits, has arrived, runs."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
@@ -84,7 +83,7 @@ class Arrival:
         )
         container.save(record)
         try:
-            await container.make(unpacked, group(container.folder))
+            await container.make(unpacked)
         except BaseException:
             await container.remove(upper=move is not None)
             raise
@@ -191,8 +190,3 @@ async def leave(container: Container) -> None:
     kept = container.record()
     if kept is not None and kept.move is not None and kept.move.role != "outgoing" and kept.move.target is not None:
         await withdraw(places(kept.move.target)[1:])
-
-
-def group(folder: Path) -> str:
-    """Return the name of a container's control group. Two cloudlets may share a kernel."""
-    return f"/weft/{hashlib.blake2b(bytes(folder), digest_size=8).hexdigest()}"

@@ -9,6 +9,7 @@ from time import monotonic
 
 from agents.hypervisors.bridge_ports import unplug
 from agents.hypervisors.container import bundle, rootfs, vnics
+from agents.hypervisors.container.control_group import group
 from agents.hypervisors.container.dumps import Dumps
 from agents.hypervisors.container.guest import Guest
 from agents.hypervisors.container.runc import Runc, Status
@@ -78,7 +79,7 @@ class Container:
                 self.runtime.output.write_bytes(b"")  # its writer appends
         return found
 
-    async def make(self, unpacked: Path, group: str) -> None:
+    async def make(self, unpacked: Path) -> None:
         """Make all that the record describes, except the container's processes. Raises HypervisorError."""
         kept = self.known()
         await self.sandbox.open()
@@ -86,7 +87,7 @@ class Container:
         await rootfs.mount(self.folder, self.sandbox, unpacked / "rootfs")
         self.guest.configure(self.name)
         image = json.loads((unpacked / bundle.CONFIG).read_text())
-        config = bundle.config(image, kept.machine, str(self.folder), group)
+        config = bundle.config(image, kept.machine, str(self.folder), group(self.folder))
         (self.folder / bundle.CONFIG).write_text(json.dumps(config))
 
     async def link(self, nic: Nic, up: bool) -> None:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from agents.answer import Unreadable, printable, read_json
 from agents.hypervisors.container.bundle import CRIU_CONFIG
+from agents.hypervisors.container.control_group import group, unified
 from agents.hypervisors.container.dumps import MEMORY
 from agents.hypervisors.container.sandbox import Sandbox, finished
 from agents.hypervisors.detached import detached
@@ -108,7 +109,8 @@ class Runc:
 
     async def restore(self) -> None:
         """Run the container as its images say. If this raises, no process of it has run. Raises HypervisorError."""
-        self._configure(CRIU)
+        # The images have the source's control group, which runc replaces in version 1 alone.
+        self._configure(CRIU + (f"cgroup-root {group(self._folder)}\n" if unified() else ""))
         (self._folder / _WORK / "restore.log").unlink(missing_ok=True)
         try:
             images = self._images(self._folder / MEMORY)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agents.hypervisors.container import control_group
 from agents.hypervisors.container.bundle import check, config
 from agents.hypervisors.container.container import seen
 from agents.hypervisors.container.dumps import MEMORY, MOST
@@ -157,6 +158,20 @@ async def test_what_is_not_there_has_no_status_and_cannot_be_entered(tmp_path: P
     assert sandbox.pid() is None
     with pytest.raises(HypervisorError, match="its sandbox has ended"):
         sandbox.inside("true")
+
+
+@pytest.mark.parametrize(
+    ("text", "only_version_2"),
+    [("0::/user.slice\n", True), ("5:memory:/\n1:name=systemd:/\n0::/\n", False), ("4:freezer:/\n", False)],
+)
+def test_where_criu_needs_the_name_of_the_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, only_version_2: bool
+) -> None:
+    """With version 2 alone runc does not tell CRIU, which would restore into the source's."""
+    monkeypatch.setattr(control_group, "_OWN", tmp_path / "cgroup")
+    (tmp_path / "cgroup").write_text(text)
+    assert control_group.unified() is only_version_2
+    assert control_group.group(Path("/a/ct1")) != control_group.group(Path("/b/ct1"))
 
 
 @pytest.mark.parametrize(

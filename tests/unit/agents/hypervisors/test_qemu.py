@@ -77,7 +77,7 @@ def test_a_source_whose_post_copy_fails_at_the_end_is_needed_no_more(move: Move,
 
 @pytest.mark.parametrize("post_copy", [True, False])
 def test_a_source_has_moved_when_qemu_is_done_and_not_a_moment_later(post_copy: bool) -> None:
-    """QEMU says "completed" before its run state is "postmigrate". Before it is handed over, that is an earlier move's."""
+    """QEMU says "completed" before its run state is "postmigrate". Before the handover that is an earlier move."""
     move = Move(name="m1", role="outgoing", tuning=Tuning(post_copy=post_copy))
     assert condition(kept(move), "paused", "completed")[0] == "paused"
     move.handed = Figures()
