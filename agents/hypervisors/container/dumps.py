@@ -18,7 +18,7 @@ MOST = 8
 EARLIER = tuple(f"{MEMORY}{number}" for number in range(1, MOST + 1))
 """The dumps that are parents, the first one first."""
 
-_MAKING = f"{MEMORY}.new"
+_MAKING = f"{MEMORY}.making"  # the file that says that a dump is not whole
 _PARENT = "parent"  # CRIU's name for the link
 
 
@@ -28,32 +28,28 @@ class Dumps:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    @property
-    def making(self) -> Path:
-        """The folder of the dump that is being made."""
-        return self._folder / _MAKING
-
     def parent(self) -> str | None:
         """Return the dump from which the next one may take pages that have not been written since; None if the next one
         has to be whole."""
-        if self.making.exists() or (self._folder / MEMORY).exists():
+        if (self._folder / _MAKING).exists() or (self._folder / MEMORY).exists():
             return None
         made = [name for name in EARLIER if (self._folder / name).is_dir()]
         return made[-1] if made else None
 
-    def begin(self) -> str | None:
-        """Make the folder for the next dump, and return its parent. Without one, all dumps before it are deleted."""
+    def begin(self, last: bool) -> tuple[str, str | None]:
+        """Make the folder for the next dump, which becomes a parent if it is not the `last` one. Return its name, and
+        its parent's. Without a parent, all dumps before it are deleted."""
         parent = self.parent()
         if parent is None:
             self.clear()
-        self.making.mkdir()
-        return parent
-
-    def end(self, parent: str | None, last: bool) -> str:
-        """Give the dump that has been made its name, and return that. One that is not the `last` becomes a parent."""
         name = MEMORY if last else EARLIER[EARLIER.index(parent) + 1 if parent else 0]
-        self.making.rename(self._folder / name)
-        return name
+        (self._folder / _MAKING).touch()
+        (self._folder / name).mkdir()
+        return name, parent
+
+    def end(self) -> None:
+        """Note that the dump is whole."""
+        (self._folder / _MAKING).unlink()
 
     def check(self) -> None:
         """Raise Refused if a dump's parent is not one of those before it: CRIU reads whatever that link leads to."""
@@ -64,5 +60,6 @@ class Dumps:
 
     def clear(self) -> None:
         """Delete all dumps."""
-        for name in (MEMORY, *EARLIER, _MAKING):
+        for name in (MEMORY, *EARLIER):
             shutil.rmtree(self._folder / name, ignore_errors=True)
+        (self._folder / _MAKING).unlink(missing_ok=True)

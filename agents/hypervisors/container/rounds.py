@@ -98,9 +98,10 @@ class Rounds:
     async def dump(self, *, last: bool = False, tracked: bool = False, memory: bool = False) -> str:
         """Make a dump of the container, and return its name; the `last` one has its connections too. With `tracked`, it
         is the next one's parent. With `memory`, it has the container's memory alone, and hardly stops it."""
-        parent = await asyncio.to_thread(self._dumps.begin)
-        await self._container.runtime.dump(self._dumps.making, parent, last=last, memory=memory)
-        return self._dumps.end(parent, last or not tracked)
+        name, parent = await asyncio.to_thread(self._dumps.begin, last or not tracked)
+        await self._container.runtime.dump(self._folder / name, parent, last=last, memory=memory)
+        self._dumps.end()
+        return name
 
     async def send(self, trees: Sequence[str], last: bool = False) -> None:
         """Send these folders, and return when they are the same at the other end. Raises HypervisorError."""

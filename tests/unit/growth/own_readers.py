@@ -21,6 +21,7 @@ OWN = {
     "agents/hypervisors/host_load.py": "/proc/meminfo",
     "agents/hypervisors/qemu/digests.py": "its own file",
     "agents/hypervisors/container/container.py": "a configuration that umoci made of an operator's image",
+    "agents/hypervisors/container/control_group.py": "/proc/self/cgroup",
     "agents/hypervisors/container/rounds.py": "an answer of weft-transfer, of 4,096 bytes",
     "agents/images/fetched.py": "its own file",
     "agents/hypervisors/paths.py": "the host's `ss` and `ip`: numbers and addresses of its kernel",

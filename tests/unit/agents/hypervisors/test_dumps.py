@@ -13,36 +13,36 @@ def dumps(tmp_path: Path) -> Dumps:
     return Dumps(tmp_path)
 
 
-def made(dumps: Dumps, last: bool) -> tuple[str | None, str]:
+def made(dumps: Dumps, folder: Path, last: bool) -> tuple[str | None, str]:
     """Make a dump as CRIU does; return its parent's name and its own."""
-    parent = dumps.begin()
-    (dumps.making / "inventory.img").touch()
+    name, parent = dumps.begin(last)
     if parent:
-        (dumps.making / "parent").symlink_to(f"../{parent}")
-    return parent, dumps.end(parent, last)
+        (folder / name / "parent").symlink_to(f"../{parent}")
+    dumps.end()
+    return parent, name
 
 
-def test_each_dump_builds_on_the_one_before(dumps: Dumps) -> None:
-    chain = [made(dumps, last=False) for _ in range(MOST)]
+def test_each_dump_builds_on_the_one_before(dumps: Dumps, tmp_path: Path) -> None:
+    chain = [made(dumps, tmp_path, last=False) for _ in range(MOST)]
     assert chain == list(zip([None, *EARLIER[:-1]], EARLIER, strict=True))
-    assert made(dumps, last=True) == (EARLIER[-1], MEMORY)
+    assert made(dumps, tmp_path, last=True) == (EARLIER[-1], MEMORY)
     dumps.check()
 
 
 def test_dumps_that_are_no_parents_are_whole_and_replace_each_other(dumps: Dumps, tmp_path: Path) -> None:
-    assert [made(dumps, last=True) for _ in range(2)] == [(None, MEMORY)] * 2
+    assert [made(dumps, tmp_path, last=True) for _ in range(2)] == [(None, MEMORY)] * 2
     assert [path.name for path in tmp_path.iterdir()] == [MEMORY]
 
 
 @pytest.mark.parametrize("failed", ["in the making", "at the other end"])
 def test_after_a_dump_that_served_nobody_the_next_one_is_whole(dumps: Dumps, tmp_path: Path, failed: str) -> None:
     """The kernel's notes of what was written until then are gone."""
-    made(dumps, last=False)
+    made(dumps, tmp_path, last=False)
     if failed == "in the making":
-        dumps.begin()
+        dumps.begin(last=False)
     else:
-        made(dumps, last=True)
-    assert made(dumps, last=True) == (None, MEMORY)
+        made(dumps, tmp_path, last=True)
+    assert made(dumps, tmp_path, last=True) == (None, MEMORY)
     assert [path.name for path in tmp_path.iterdir()] == [MEMORY]
 
 
@@ -60,7 +60,7 @@ def test_a_parent_elsewhere_is_refused(dumps: Dumps, tmp_path: Path, dump: str, 
 
 def test_all_are_deleted(dumps: Dumps, tmp_path: Path) -> None:
     (tmp_path / "upper").mkdir()
-    made(dumps, last=False)
-    dumps.begin()
+    made(dumps, tmp_path, last=False)
+    dumps.begin(last=True)
     dumps.clear()
     assert [path.name for path in tmp_path.iterdir()] == ["upper"]
