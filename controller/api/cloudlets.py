@@ -117,6 +117,13 @@ class Rekey(Body):
     off: bool = False
 
 
+class Rekeyed(BaseModel):
+    """`keys` are those of an unmanaged PE, by route server, which its operator gives it. They are shown only here; a
+    repetition by Idempotency-Key shows null. Agents fetch theirs."""
+
+    keys: dict[str, str] | None
+
+
 class TokenRequest(Body):
     """A request for a new one-time token; the token before becomes void."""
 
@@ -209,11 +216,11 @@ async def new_token(
     return await _invitation(region, name, token, response)
 
 
-@router.post("/{name}/session-keys", status_code=204, responses=errors(404, 409), summary="Sign with another key")
-async def rekey(name: NamePath, region: Running, body: Rekey | None = None) -> None:
+@router.post("/{name}/session-keys", responses=errors(404, 409), summary="Sign with another key")
+async def rekey(name: NamePath, region: Running, body: Rekey | None = None) -> Rekeyed:
     """Give the BGP sessions of the cloudlet's PE another key, one route server after the other; with `off`, end signing
-    at once."""
-    await region.route_servers.session_keys.rekey(name, off=body is not None and body.off)
+    at once. The keys of an unmanaged PE are in force at once, and the answer shows them."""
+    return Rekeyed(keys=await region.route_servers.session_keys.rekey(name, off=body is not None and body.off))
 
 
 @router.post("/{name}/approve", responses=errors(404, 409, 412), summary="Approve a cloudlet")

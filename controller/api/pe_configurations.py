@@ -30,5 +30,6 @@ async def show(
 ) -> PeConfiguration:
     """Return what the PE of an unmanaged cloudlet needs: its BGP sessions with the route servers, and its endpoints.
     Each endpoint that is added or goes changes it."""
-    text = configuration(region.intent, name, region.fabric, dialect)
+    signed = region.route_servers.session_keys.standing(name) or {}
+    text = configuration(region.intent, name, region.fabric, dialect, signed)
     return PeConfiguration(cloudlet=name, dialect=dialect, tested=dialect.tested, text=text)

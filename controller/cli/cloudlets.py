@@ -146,10 +146,17 @@ def rekey(
     name: Cloudlet,
     off: Annotated[bool, typer.Option("--off", help="End signing, before a return to an older agent.")] = False,
 ) -> None:
-    """Sign the BGP sessions of its PE with another key, one route server after the other."""
+    """Sign the BGP sessions of its PE with another key, one route server after the other. Prints the keys for a PE
+    without an agent, which has no session until you give it them."""
     with Client() as api:
         answer = api.post(path("cloudlets", name, "session-keys"), {"off": off})
-        done(answer, f"{name}: sessions are signed no more" if off else f"{name}: another key is on its way")
+    if off:
+        done(answer, f"{name}: sessions are signed no more")
+    elif not answer.get("keys"):
+        done(answer, f"{name}: another key is on its way")
+    else:
+        keys = [f"  {server}  {key}" for server, key in answer["keys"].items()]
+        done(answer, f"{name} has no session until its PE has these keys, by route server:", *keys, "They are not shown again.")
 
 
 @app.verb("approve", "weft cloudlet approve c1")

@@ -10,7 +10,7 @@ from controller.db.base import NAME, Base
 
 class SessionKeysRow(Base):
     """The columns of `controller.core.session_keys.SessionKeys`; `credential` is the digest of the credential that they
-    were made for."""
+    were made for, empty for a PE without an agent."""
 
     __tablename__ = "session_keys"
 

@@ -1,5 +1,6 @@
 """The configuration of a PE that has no agent: its BGP sessions with the route servers, and its endpoints. Pure."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
@@ -37,7 +38,8 @@ class Lan:
 @dataclass(frozen=True)
 class Pe:
     """All that a template knows. `asn` is the PE's AS number, `region` the route servers'; `twin_asn`: another PE has
-    the same number of its own, and routes of that one come with it in their AS_PATH."""
+    the same number of its own, and routes of that one come with it in their AS_PATH. `signed` are the route servers
+    whose sessions have keys."""
 
     name: str
     flavour: Flavour
@@ -46,6 +48,7 @@ class Pe:
     region: int
     ttl_security: int | None
     twin_asn: bool
+    signed: Collection[str]
     servers: tuple[Speaker, ...]
     lans: tuple[Lan, ...]
 
@@ -55,9 +58,11 @@ class Pe:
         return self.asn != self.region
 
 
-def configuration(intent: Intent, name: str, fabric: Fabric, dialect: Dialect) -> str:
-    """Return the configuration text of a cloudlet's PE. Raises Refused for a PE with an agent, and for a dialect that
-    has no words for its flavour."""
+def configuration(
+    intent: Intent, name: str, fabric: Fabric, dialect: Dialect, signed: Collection[str] = ()
+) -> str:
+    """Return the configuration text of a cloudlet's PE, which never has the keys of the sessions that are `signed`, by
+    route server. Raises Refused for a PE with an agent, and for a dialect that has no words for its flavour."""
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     cloudlet = intent.cloudlets[name]
@@ -66,18 +71,21 @@ def configuration(intent: Intent, name: str, fabric: Fabric, dialect: Dialect) -
     if cloudlet.pe not in FLAVOURS[dialect]:
         others = ", ".join(speaking(cloudlet.pe))
         raise invalid("for", f"{dialect} is not written for {cloudlet.pe} here; {others} are")
-    pe = _pe(intent, cloudlet, fabric)
-    return _head(name, dialect) + written("controller.pe", f"{dialect}.j2", pe=pe, hold=HOLD, labels=LABELS)
+    pe = _pe(intent, cloudlet, fabric, signed)
+    text = written("controller.pe", f"{dialect}.j2", pe=pe, hold=HOLD, labels=LABELS)
+    return _head(name, dialect, "<" in text) + text
 
 
-def _head(name: str, dialect: Dialect) -> str:
+def _head(name: str, dialect: Dialect, yours: bool) -> str:
     lines = [f"Of `weft cloudlet config {name} --for {dialect}`. Write it anew after each change of endpoints."]
     if not dialect.tested:
-        lines.append("Follows the vendor's documentation; Weft has not tried it. Words in <angle brackets> are yours.")
+        lines.append("Follows the vendor's documentation; Weft has not tried it.")
+    if yours:
+        lines.append("Words in <angle brackets> are yours; `weft cloudlet rekey` shows new keys.")
     return "".join(f"{dialect.comment} {line}\n" for line in lines)
 
 
-def _pe(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> Pe:
+def _pe(intent: Intent, cloudlet: Cloudlet, fabric: Fabric, signed: Collection[str]) -> Pe:
     others = (c for c in intent.cloudlets.values() if c.name != cloudlet.name)
     return Pe(
         name=cloudlet.name,
@@ -87,6 +95,7 @@ def _pe(intent: Intent, cloudlet: Cloudlet, fabric: Fabric) -> Pe:
         region=fabric.asn,
         ttl_security=cloudlet.ttl_security,
         twin_asn=cloudlet.asn is not None and any(c.asn == cloudlet.asn for c in others),
+        signed=signed,
         servers=tuple(sorted(fabric.speakers, key=lambda speaker: ip_address(speaker.address).packed)),
         lans=tuple(
             Lan(

@@ -72,21 +72,32 @@ class SessionKeeper:
                 row.held, row.seen = said.held, dict(said.seen)
         self._turn.set()
 
-    async def rekey(self, cloudlet: str, *, off: bool) -> None:
-        """Give all sessions of a cloudlet another key, or none if `off`."""
+    async def rekey(self, cloudlet: str, *, off: bool) -> dict[str, str] | None:
+        """Give all sessions of a cloudlet another key, or none if `off`. Return the keys by route server for an
+        unmanaged PE, for which they are in force at once: its operator takes them there. None for others."""
         if self._secret is None:
             raise conflict("BGP sessions are not signed here: WEFT_SESSION_SECRET_FILE is not set")
+        intent, key = self._intent(), None if off else _new()
+        if cloudlet not in intent.cloudlets:
+            raise missing("cloudlet", cloudlet, intent.cloudlets)
+        unmanaged = intent.cloudlets[cloudlet].unmanaged
         async with self._database.write() as session:
-            if cloudlet not in self._intent().cloudlets:
-                raise missing("cloudlet", cloudlet, self._intent().cloudlets)
             row = await table.get(session, cloudlet)
-            if row is None:
+            if row is None and not unmanaged:
                 raise conflict(f"{cloudlet} has no keys: its agent has not enrolled")
-            row.wanted = None if off else _new()
+            if row is None:
+                row = SessionKeysRow(cloudlet=cloudlet, credential="", in_force={}, seen={})
+                session.add(row)
+            row.wanted = key
+            if unmanaged:
+                row.held = key
             text = f"BGP sessions of {cloudlet} " + ("are not signed any more" if off else "get another key")
             await events.add(session, "session-keys", cloudlet, text)
         self._turn.set()
         self._wakeup.ring()
+        if not unmanaged or key is None:
+            return None
+        return {server: password(self._secret, cloudlet, server, key) for server in sorted(intent.route_servers)}
 
     def all(self) -> dict[str, Keys]:
         """Return the keys by cloudlet; empty where sessions are not signed."""
@@ -94,9 +105,11 @@ class SessionKeeper:
 
     def standing(self, cloudlet: str) -> dict[str, str] | None:
         """Return how each session is signed, by route server, for users. None where there are no keys."""
-        row = self._rows.get(cloudlet)
+        row, known = self._rows.get(cloudlet), self._intent().cloudlets.get(cloudlet)
         if self._secret is None or row is None:
             return None
+        if known is not None and known.unmanaged:  # there is no agent to say which of them a session has
+            return dict.fromkeys(sorted(row.in_force), "key in force")
         return standing(row.keys)
 
     async def run(self, servers: Sequence[RouteServerSync], leadership: Leadership) -> None:
@@ -126,9 +139,9 @@ class SessionKeeper:
     async def _decide(self, rows: Mapping[str, SessionKeysRow], servers: list[str]) -> bool:
         """Take one step for each cloudlet that is due one. Returns whether there was any."""
         intent = self._intent()
-        cloudlets = {n: c for n, c in intent.cloudlets.items() if c.credential and intent.has_pe(c)}
-        stale = [n for n, r in rows.items() if n not in cloudlets or cloudlets[n].credential != r.credential]
-        fresh = [n for n in cloudlets if n not in rows or n in stale]
+        cloudlets = {n: c for n, c in intent.cloudlets.items() if (c.credential or c.unmanaged) and intent.has_pe(c)}
+        stale = [n for n, r in rows.items() if n not in cloudlets or (cloudlets[n].credential or "") != r.credential]
+        fresh = [n for n, c in cloudlets.items() if not c.unmanaged and (n not in rows or n in stale)]
         self._settling.look({n: r.keys for n, r in rows.items()}, time.monotonic())
 
         def next_of(name: str, keys: Keys) -> dict[str, str]:

@@ -79,6 +79,17 @@ def region(tmp_path: Path, network: None) -> Iterator[World]:
         made.stop()
 
 
+@pytest.fixture
+def signed(tmp_path: Path, network: None) -> Iterator[World]:
+    """Yield a region whose BGP sessions can be signed."""
+    made = World(tmp_path, signed=True, network=NETWORK)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
 def add(region: World, name: str, pe: str, address: str, *, asn: int | None = None) -> None:
     """Add a PE with a LAN, which is in the pool of its kind."""
     region.weft(
@@ -195,3 +206,23 @@ def test_exabgp_of_one_as_learns_the_other_ones_labels(region: World, tmp_path: 
         sent = region.servers[0].get("/v1/routes", table="adj-out")["routes"]
         assert {(route["peer"], route["to"]) for route in sent} == {("r3", "r4"), ("r4", "r3")}
         assert region.json("doctor")["ok"]
+
+
+def test_a_session_is_signed_with_the_key_that_the_operator_was_shown(signed: World, tmp_path: Path) -> None:
+    signed.weft("vcp", "add", "evpns", "--flavour", "evpn")
+    add(signed, "r2", "evpn", R2)
+    keys = signed.json("cloudlet", "rekey", "r2")["keys"]
+    assert keys.keys() == {"rs1", "rs2"}
+    until(lambda: "<key of rs2>" in config(signed, "r2", "gobgp"), lambda: config(signed, "r2", "gobgp"))
+    text = config(signed, "r2", "gobgp")
+    for server, key in keys.items():
+        assert key not in text
+        text = text.replace(f"<key of {server}>", key)
+    with gobgpd(text, tmp_path):
+        until(lambda: routes(signed) == both("r2"), lambda: routes(signed), 60)
+        assert signed.json("cloudlet", "show", "r2")["sessions"] == dict.fromkeys(keys, "key in force")
+        assert signed.json("doctor")["ok"]
+        signed.weft("cloudlet", "rekey", "r2")
+        until(lambda: routes(signed) == both(), lambda: routes(signed), 60)
+        signed.weft("cloudlet", "rekey", "r2", "--off")
+        until(lambda: "<key of" not in config(signed, "r2", "gobgp"), "no keys")

@@ -181,6 +181,8 @@ ACTIONS: list[tuple[str, str, str, Any, Any]] = [
         },
         CLOUDLET | {"name": "r1", "token": None},
     ),
+    ("cloudlet rekey c1", "POST", "/api/v1/cloudlets/c1/session-keys", {"off": False}, {"keys": None}),
+    ("cloudlet rekey r1", "POST", "/api/v1/cloudlets/r1/session-keys", {"off": False}, {"keys": {"rs1": "0a0b"}}),
     (
         "cloudlet config r1 --for junos",
         "GET",

@@ -117,6 +117,12 @@ def test_a_session_stays_until_the_other_has_settled() -> None:
     assert advance(keys, SERVERS, SERVERS, ["rs1"]) == {"rs1": "k2", "rs2": "k2"}
 
 
+def test_a_pe_without_an_agent_gets_all_its_keys_at_once() -> None:
+    """Its operator holds the key, and nobody says which one a session has."""
+    for before in ({}, dict.fromkeys(SERVERS, "k1")):
+        assert advance(SessionKeys("k2", "k2", before), SERVERS, SERVERS, ()) == dict.fromkeys(SERVERS, "k2")
+
+
 def test_one_alone_is_changed() -> None:
     assert advance(SessionKeys("k2", "k2", {"rs1": "k1"}, {"rs1": "k1"}), ["rs1"], ["rs1"], []) == {"rs1": "k2"}
 

@@ -63,6 +63,12 @@ def test_it_says_what_all_of_them_need(dialect: Dialect, flavour: Flavour) -> No
     assert alone != configuration(far, "r1", FABRIC, dialect)
 
 
+@pytest.mark.parametrize(("dialect", "flavour"), [(d, f) for d in Dialect for f in FLAVOURS[d]])
+def test_a_key_is_the_operators_to_write(dialect: Dialect, flavour: Flavour) -> None:
+    text = configuration(intent(flavour), "r1", FABRIC, dialect, {"rs2": "key in force"})
+    assert "<key of rs2>" in text and "<key of rs1>" not in text and "<angle brackets> are yours" in text
+
+
 def test_every_golden_file_has_a_case() -> None:
     assert {path.stem for path in GOLDEN.iterdir()} == {"-".join(case) for case in CASES}
 
