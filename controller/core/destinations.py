@@ -19,6 +19,8 @@ def authorise(intent: Intent, plan: Plan) -> None:
         raise conflict(
             f"{destination.name} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint"
         )
+    if cloudlet.unmanaged:
+        raise conflict(f"{destination.name} is no place for a VM: {cloudlet.name} has no agent", "endpoint")
     if intent.flavour(source.name) is not cloudlet.pe:
         raise conflict(
             f"{source.name} is {intent.flavour(source.name)} and {destination.name} {cloudlet.pe}", "endpoint"
@@ -39,7 +41,8 @@ def within_reach(intent: Intent, endpoint: str) -> frozenset[str]:
     own."""
     own = intent.endpoints[endpoint]
     others = (intent.endpoints[name] for name in intent.remotes(endpoint))
-    return frozenset({own.cloudlet} | {lan.cloudlet for lan in others if lan.tenant == own.tenant})
+    near = {lan.cloudlet for lan in others if lan.tenant == own.tenant}
+    return frozenset({own.cloudlet} | {name for name in near if not intent.cloudlets[name].unmanaged})
 
 
 def cut_off(intent: Intent, endpoint: str) -> str | None:

@@ -12,6 +12,7 @@ from controller.core.rulesets import apply, operations, rule_set
 from controller.wire.flavours import Flavour
 from controller.wire.rulesets import Peer
 from tests.unit.controller.conftest import Controller
+from tests.unit.controller.moving_town import VM, town
 from tests.unit.controller.regions import lan
 
 ASN = 65000
@@ -88,6 +89,23 @@ async def test_a_pool_of_both_kinds(controller: Controller) -> None:
     diagnosis = await controller.get("/doctor")
     assert diagnosis["unmanaged"] == ["r1"] and diagnosis["checked"]["cloudlets"] == 1
     assert not [one for one in diagnosis["differences"] if "agent of r1" in one["where"]]
+
+
+async def test_no_vm_is_there_or_goes_there(controller: Controller) -> None:
+    """Its driver would be an agent's."""
+    async with town(controller) as made:
+        router = {"name": "r1", "pe": "vpls", "vtep": "192.0.2.99", "unmanaged": True}
+        await controller.post("/cloudlets", router)
+        await controller.post("/endpoints", {"name": "r1-lan", "cloudlet": "r1", "prefix": "10.99.0.0/24"})
+        for path, body in (
+            ("/vms", VM | {"name": "v2", "endpoint": "r1-lan"}),
+            ("/moves", {"vm": "v1", "endpoint": "r1-lan"}),
+        ):
+            await controller.refused(409, path, body, "endpoint", "r1-lan is no place for a VM: r1 has no agent")
+        await controller.refused(409, "/moves/initiation", {"vm": "v1", "endpoint": "r1-lan"}, "endpoint", "r1 has no agent")
+        found = await controller.get("/moves/prediction", vm="v1", endpoint="r1-lan")
+        assert (found["course"], found["reasons"]) == ("stay", ["r1 has no agent"])
+        assert made.movers
 
 
 async def test_what_is_refused(controller: Controller) -> None:
