@@ -50,6 +50,8 @@ def _check_management(intent: Intent, cloudlet: Cloudlet) -> None:
         for field in ("asn", "ttl_security"):
             if getattr(cloudlet, field) is not None:
                 raise invalid(field, f"only an unmanaged PE has its own: an agent configures the PE of {cloudlet.name}")
+        if cloudlet.pe.routed:
+            raise invalid("pe", f"agents build LANs, by VPLS and EVPN: a {cloudlet.pe} PE is unmanaged")
     elif intent.enrolled_only:
         text = "route servers accept no session from a PE without an agent, as WEFT_ENROLLED_ONLY is set"
         raise conflict(text, "unmanaged")
@@ -231,7 +233,9 @@ _RESERVED = {
 
 
 def _vni(cloudlet: Cloudlet, vni: int | None, siblings: Iterable[Endpoint]) -> int | None:
-    if cloudlet.pe is Flavour.VPLS:
+    if cloudlet.pe is not Flavour.EVPN:
+        if vni is not None and cloudlet.pe.routed:
+            raise invalid("vni", f"{cloudlet.name} is a {cloudlet.pe} PE: its routes have labels of its own")
         if vni is not None:
             raise invalid("vni", f"{cloudlet.name} is a VPLS PE: its VNIs are labels, and follow from index and VE ID")
         return None

@@ -46,7 +46,7 @@ def permits(of: Endpoint, intent: Intent) -> wire.Permits:
     block of VPLS ends one beyond the labels of its index (RFC 4761, section 3.2.2). A PE without an agent chooses the
     gateway's MAC and its labels."""
     cloudlet, permits = intent.cloudlets[of.cloudlet], intent.permits_of.get(of.name, ())
-    vpls, managed = cloudlet.pe is Flavour.VPLS, not cloudlet.unmanaged
+    vpls, evpn, managed = cloudlet.pe is Flavour.VPLS, cloudlet.pe is Flavour.EVPN, not cloudlet.unmanaged
     gateway = [gateway_mac(cloudlet.name, of.index)] if managed else []
     lans = [network(prefix) for prefix in (of.prefix, of.prefix6) if prefix]
     kept = [address for permit in permits for address in permit.kept]
@@ -54,10 +54,10 @@ def permits(of: Endpoint, intent: Intent) -> wire.Permits:
         next_hops=[cloudlet.vtep],
         prefixes=[prefix for prefix in (of.prefix, of.prefix6) if prefix],
         hosts=[address for address in kept if not any(ip_address(address) in lan for lan in lans)],
-        macs=[] if vpls else [*gateway, *(mac for permit in permits for mac in permit.macs)],
+        macs=[*gateway, *(mac for permit in permits for mac in permit.macs)] if evpn else [],
         ve_id=of.site if vpls else None,
         labels=(of.index << 12, (of.index + 1) << 12) if vpls and managed else None,
-        max_macs=None if vpls else max(FEWEST_MACS, 2 * network(of.prefix).num_addresses),
+        max_macs=max(FEWEST_MACS, 2 * network(of.prefix).num_addresses) if evpn else None,
     )
 
 

@@ -20,7 +20,7 @@ class CloudletRow(Base):
 
     __tablename__ = "cloudlets"
     __table_args__ = (
-        CheckConstraint("pe IN ('vpls', 'evpn')", name="pe"),
+        CheckConstraint("pe IN ('vpls', 'evpn', 'vpnv4', 'vpnv6')", name="pe"),
         CheckConstraint("state IN ('invited', 'pending', 'active', 'draining')", name="state"),
     )
 

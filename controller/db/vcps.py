@@ -14,7 +14,7 @@ class VcpRow(Base):
     """One row per pool. `revision` counts its own changes and those of its membership."""
 
     __tablename__ = "vcps"
-    __table_args__ = (CheckConstraint("flavour IN ('vpls', 'evpn')", name="flavour"),)
+    __table_args__ = (CheckConstraint("flavour IN ('vpls', 'evpn', 'vpnv4', 'vpnv6')", name="flavour"),)
 
     name: Mapped[str] = mapped_column(NAME, primary_key=True)
     flavour: Mapped[str] = mapped_column(String(8))

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 
 from controller.core.desired import Fabric
-from controller.core.intent import Cloudlet, Intent
+from controller.core.intent import Cloudlet, Endpoint, Intent
 from controller.core.refusals import conflict, invalid, missing
 from controller.core.rulesets import site_target
 from controller.wire.desired import Speaker
@@ -22,15 +22,14 @@ LABELS = 4095
 
 @dataclass(frozen=True)
 class Lan:
-    """An endpoint of the PE. `rt` is its route target and its RD; `vni` is EVPN's number, `ve_id` VPLS's. `gateway` is
-    the address that the LAN's machines know, `length` that of its prefix."""
+    """An endpoint of the PE. `rt` is its route target and its RD; `vni` is EVPN's number, `ve_id` VPLS's. `routed` is
+    the prefix that an IP VPN announces, and `about` what its operator has to know of the LAN."""
 
     name: str
     rt: str
-    prefix: str
-    gateway: str
-    length: int
+    about: str
     mtu: int
+    routed: str
     vni: int | None
     ve_id: int | None
 
@@ -51,6 +50,11 @@ class Pe:
     signed: Collection[str]
     servers: tuple[Speaker, ...]
     lans: tuple[Lan, ...]
+
+    @property
+    def version(self) -> int:
+        """The version of IP of the LANs' prefixes: 6 for VPNv6 alone."""
+        return 6 if self.flavour is Flavour.VPNV6 else 4
 
     @property
     def external(self) -> bool:
@@ -98,17 +102,21 @@ def _pe(intent: Intent, cloudlet: Cloudlet, fabric: Fabric, signed: Collection[s
         signed=signed,
         servers=tuple(sorted(fabric.speakers, key=lambda speaker: ip_address(speaker.address).packed)),
         lans=tuple(
-            Lan(
-                name=lan.name,
-                rt=site_target(fabric.asn, lan.site),
-                prefix=lan.prefix,
-                gateway=lan.gateway,
-                length=ip_network(lan.prefix).prefixlen,
-                mtu=lan.mtu,
-                vni=lan.vni,
-                ve_id=lan.site if cloudlet.pe is Flavour.VPLS else None,
-            )
+            _lan(lan, cloudlet.pe, fabric.asn)
             for lan in intent.endpoints_of.get(cloudlet.name, ())
-            if not intent.held(lan.name)
+            if not intent.held(lan.name) and not (cloudlet.pe is Flavour.VPNV6 and lan.prefix6 is None)
         ),
+    )
+
+
+def _lan(lan: Endpoint, flavour: Flavour, asn: int) -> Lan:
+    routed = (lan.prefix6 or "") if flavour is Flavour.VPNV6 else lan.prefix
+    return Lan(
+        name=lan.name,
+        rt=site_target(asn, lan.site),
+        about=routed if flavour.routed else f"{lan.prefix}, gateway {lan.gateway}, MTU {lan.mtu}",
+        mtu=lan.mtu,
+        routed=routed,
+        vni=lan.vni,
+        ve_id=lan.site if flavour is Flavour.VPLS else None,
     )

@@ -11,6 +11,7 @@ class Dialect(StrEnum):
 
     FRR = "frr"
     GOBGP = "gobgp"
+    BIRD = "bird"
     EXABGP = "exabgp"
     JUNOS = "junos"
     IOSXR = "iosxr"
@@ -21,7 +22,7 @@ class Dialect(StrEnum):
     @property
     def tested(self) -> bool:
         """Whether Weft's tests run it against a route server. The others follow their vendors' documentation."""
-        return self in (Dialect.FRR, Dialect.GOBGP, Dialect.EXABGP)
+        return self in (Dialect.FRR, Dialect.GOBGP, Dialect.BIRD, Dialect.EXABGP)
 
     @property
     def comment(self) -> str:
@@ -29,17 +30,20 @@ class Dialect(StrEnum):
         return "!" if self in (Dialect.FRR, Dialect.IOSXR, Dialect.NXOS, Dialect.EOS) else "#"
 
 
+_VPNS = (Flavour.VPNV4, Flavour.VPNV6)
+
 FLAVOURS: Mapping[Dialect, tuple[Flavour, ...]] = {
-    Dialect.FRR: (Flavour.EVPN,),
-    Dialect.GOBGP: (Flavour.EVPN,),
-    Dialect.EXABGP: (Flavour.VPLS,),
-    Dialect.JUNOS: (Flavour.EVPN, Flavour.VPLS),
-    Dialect.IOSXR: (Flavour.VPLS,),
-    Dialect.NXOS: (Flavour.EVPN,),
-    Dialect.EOS: (Flavour.EVPN,),
-    Dialect.SROS: (Flavour.EVPN, Flavour.VPLS),
+    Dialect.FRR: (Flavour.EVPN, *_VPNS),
+    Dialect.GOBGP: (Flavour.EVPN, *_VPNS),
+    Dialect.BIRD: (Flavour.VPNV4,),  # it takes no next hop of VPNv6 that is an IPv4 address
+    Dialect.EXABGP: (Flavour.VPLS, *_VPNS),
+    Dialect.JUNOS: tuple(Flavour),
+    Dialect.IOSXR: (Flavour.VPLS, *_VPNS),
+    Dialect.NXOS: (Flavour.EVPN, *_VPNS),
+    Dialect.EOS: (Flavour.EVPN, *_VPNS),
+    Dialect.SROS: tuple(Flavour),
 }
-"""The flavours that each dialect has words for: EVPN with VXLAN, VPLS with MPLS."""
+"""The flavours that each dialect has words for: EVPN with VXLAN, VPLS and IP VPNs with MPLS."""
 
 
 def speaking(flavour: Flavour) -> list[Dialect]:

@@ -192,16 +192,57 @@ def test_frr_and_gobgpd_of_different_ases_learn_each_others_routes(region: World
         until(lambda: f"[{R2}]" not in vtysh("show bgp l2vpn evpn"), lambda: vtysh("show bgp l2vpn evpn"))
 
 
+@contextmanager
+def bird(text: str, folder: Path) -> Iterator[Callable[[str], str]]:
+    """Run BIRD with that configuration; yield birdc."""
+    (folder / "bird.conf").write_text(text)
+    control = folder / "bird.ctl"
+    argv = ["bird", "-f", "-c", str(folder / "bird.conf"), "-s", str(control), "-P", str(folder / "bird.pid")]
+
+    def birdc(command: str) -> str:
+        return subprocess.run(
+            ["birdc", "-s", str(control), *command.split()], capture_output=True, text=True, check=False
+        ).stdout
+
+    with daemon(argv, folder / "bird.log"):
+        until(control.exists, lambda: (folder / "bird.log").read_text())
+        yield birdc
+
+
+@contextmanager
+def exabgp(text: str, name: str, address: str, folder: Path) -> Iterator[None]:
+    path = folder / f"{name}.conf"
+    path.write_text(text)
+    environment = {"exabgp.daemon.user": "root", "exabgp.api.cli": "false", "exabgp.tcp.bind": address}
+    with daemon(["exabgp", str(path)], folder / f"{name}.log", **environment):
+        yield
+
+
+def test_an_ip_vpn_of_gobgpd_bird_and_exabgp(region: World, tmp_path: Path) -> None:
+    region.weft("vcp", "add", "vpnv4s", "--flavour", "vpnv4")
+    for name, address, asn in (("r2", R2, None), ("r3", R3, 64900), ("r4", R4, 64901)):
+        add(region, name, "vpnv4", address, asn=asn)
+    with (
+        gobgpd(config(region, "r2", "gobgp"), tmp_path) as gobgp,
+        bird(config(region, "r3", "bird"), tmp_path) as birdc,
+        exabgp(config(region, "r4", "exabgp"), "r4", R4, tmp_path),
+    ):
+        until(lambda: routes(region) == both("r2", "r3", "r4"), lambda: (routes(region), birdc("show protocols")), 60)
+        for lan in ("10.4.0.0/24", "10.6.0.0/24"):
+            until(lambda: lan in birdc("show route table weft"), lambda: birdc("show route table weft all"))  # noqa: B023
+        for lan in ("10.5.0.0/24", "10.6.0.0/24"):
+            until(lambda: lan in gobgp("global rib -a vpnv4"), lambda: gobgp("global rib -a vpnv4"))  # noqa: B023
+        assert region.json("doctor")["ok"]
+
+
 def test_exabgp_of_one_as_learns_the_other_ones_labels(region: World, tmp_path: Path) -> None:
     region.weft("vcp", "add", "vplss")
     add(region, "r3", "vpls", R3, asn=64901)
     add(region, "r4", "vpls", R4, asn=64901)
-    with ExitStack() as stack:
-        for name, address in (("r3", R3), ("r4", R4)):
-            path = tmp_path / f"{name}.conf"
-            path.write_text(config(region, name, "exabgp"))
-            env = {"exabgp.daemon.user": "root", "exabgp.api.cli": "false", "exabgp.tcp.bind": address}
-            stack.enter_context(daemon(["exabgp", str(path)], tmp_path / f"{name}.log", **env))
+    with (
+        exabgp(config(region, "r3", "exabgp"), "r3", R3, tmp_path),
+        exabgp(config(region, "r4", "exabgp"), "r4", R4, tmp_path),
+    ):
         until(lambda: routes(region) == both("r3", "r4"), lambda: routes(region), 60)
         sent = region.servers[0].get("/v1/routes", table="adj-out")["routes"]
         assert {(route["peer"], route["to"]) for route in sent} == {("r3", "r4"), ("r4", "r3")}

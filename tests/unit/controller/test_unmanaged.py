@@ -52,6 +52,20 @@ def test_its_labels_are_its_own_and_its_pseudowires_are_others() -> None:
             edits.join(joined, "blue", f"{other}-lan1")
 
 
+@pytest.mark.parametrize("flavour", [Flavour.VPNV4, Flavour.VPNV6])
+def test_an_ip_vpn_is_of_unmanaged_pes_and_has_no_macs(flavour: Flavour) -> None:
+    router = replace(ROUTER, pe=flavour)
+    rules = rule_set(with_lan(Intent(), router, "10.9.0.0/24"), ASN)
+    [endpoint] = rules.endpoints
+    permits = endpoint.permits
+    assert endpoint.family == flavour and permits is not None
+    assert (permits.macs, permits.max_macs, permits.ve_id, permits.labels) == ([], None, None, None)
+    with pytest.raises(Refused, match="agents build LANs"):
+        edits.add_cloudlet(Intent(), replace(router, unmanaged=False, asn=None, ttl_security=None), [])
+    with pytest.raises(Refused, match="its routes have labels of its own"):
+        edits.add_endpoint(edits.add_cloudlet(Intent(), router, []), lan(9, 1, "10.9.0.0/24", vni=7), [], ASN)
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "reason"),
     [

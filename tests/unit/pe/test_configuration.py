@@ -29,8 +29,10 @@ def intent(flavour: Flavour, **changes: object) -> Intent:
     ]
     if flavour is Flavour.EVPN:
         lans = [replace(lan, vni=10000 + lan.index) for lan in lans]
-    else:
+    if flavour is Flavour.VPLS:
         lans = [replace(lan, site=lan.index) for lan in lans]
+    if flavour is Flavour.VPNV6:
+        lans = [replace(lan, prefix6=f"2001:db8:{lan.index}::/64") for lan in lans]
     changed = replace(cloudlet, **changes)  # type: ignore[arg-type]
     return Intent(1, {"r1": changed}, {lan.name: lan for lan in lans})
 
@@ -53,7 +55,8 @@ def test_it_says_what_all_of_them_need(dialect: Dialect, flavour: Flavour) -> No
     known = intent(flavour, asn=64900, ttl_security=2)
     twin = known.with_cloudlet(Cloudlet("r2", flavour, "198.51.100.4", unmanaged=True, asn=64900))
     text = configuration(twin, "r1", FABRIC, dialect)
-    for word in (*SERVERS.values(), "64900", "65000", "198.51.100.3", "10.1.0.0/24"):
+    prefix = "2001:db8:1::/64" if flavour is Flavour.VPNV6 else "10.1.0.0/24"
+    for word in (*SERVERS.values(), "64900", "65000", "198.51.100.3", prefix):
         assert word in text, word
     for lan in known.endpoints.values():
         assert f"65000:{lan.site}" in text
