@@ -86,6 +86,7 @@ WITHOUT = {
         "qemu_postcopy",
         "container_faults",
         "container_tracking",
+        "unmanaged_vrf",
         "region_container",
     ),
     *("region_move_ahead", "thin_line_faults"),
