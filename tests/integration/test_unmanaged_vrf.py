@@ -2,15 +2,13 @@
 machine's kernel may lack both: then the test runs in a guest under Debian's."""
 # ruff: noqa: F401, F811 - fixtures are imported
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from lab.debian_kernel.run import run
 from lab.patience import until
+from tests.integration.debian_kernel import pass_there
 from tests.integration.route_servers import World
 from tests.integration.test_unmanaged_pe import (
     BESIDE,
@@ -66,7 +64,4 @@ def test_frr_routes_to_the_lans_of_its_vpn(region: World, tmp_path: Path) -> Non
 def test_it_passes_under_debians_kernel() -> None:
     if able():
         pytest.skip("this kernel has VRFs and MPLS by itself")
-    own = ["-k", "not debians_kernel", "-p", "no:cacheprovider", "-q", "-rs"]
-    environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    ended = run([sys.executable, "-m", "pytest", *own, __file__], environment | {"HOME": "/root"}, GUEST)
-    assert ended.code == 0 and "skipped" not in ended.output, ended.output
+    pass_there(__file__, GUEST)
