@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from controller.cli.cells import at, plain, state
+from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed, Failure, WrongUsage
 from controller.cli.noun import Colours, Format, Noun, set_session
-from controller.cli.output import emit, rows, say
+from controller.cli.output import rows, say
 from controller.cli.program import run_program
 from controller.cli.session import begin, session
 from lab.errors import LabError
@@ -62,7 +63,7 @@ def status() -> None:
     found = _running()
     summary, daemons = found.summary(), found.status()
     stopped = [plain(row["name"]) for row in daemons if row.get("state") != "running"]
-    if session.json:
+    if session.documents:
         emit({**summary, "daemons": daemons})
     else:
         say(
@@ -133,7 +134,7 @@ def _running() -> Region:
 
 def _progress(line: str) -> None:
     """Print a line, in JSON mode to standard error, because standard output is then for programs."""
-    print(line, file=sys.stderr if session.json else sys.stdout, flush=True)
+    print(line, file=sys.stderr if session.documents else sys.stdout, flush=True)
 
 
 def main() -> None:

@@ -6,8 +6,9 @@ import typer
 
 from controller.cli.cells import at, prose, state
 from controller.cli.client import Client, path
+from controller.cli.documents import emit
 from controller.cli.noun import Noun
-from controller.cli.output import card, done, emit, rows, say, when
+from controller.cli.output import card, done, rows, say, when
 from controller.cli.session import session
 
 app = Noun("certificate", "Certificates of cloudlets, and the authority that issues them.")
@@ -60,7 +61,7 @@ def authority(crl: Annotated[bool, typer.Option("--crl", help="Print the revocat
     """Print the intermediate and the root, which verify certificates."""
     with Client() as api:
         answer: dict[str, Any] = api.get(path("authority"))
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         say(str(answer["crl" if crl else "chain"]).strip())

@@ -7,9 +7,10 @@ import typer
 
 from controller.cli.cells import Prose, at, plain, prose, state, toned
 from controller.cli.client import Client, path
+from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
-from controller.cli.output import card, emit, milliseconds, relative, rows, say, table, when
+from controller.cli.output import card, milliseconds, relative, rows, say, table, when
 from controller.cli.policy_plans import print_steps
 from controller.cli.session import session
 
@@ -53,7 +54,7 @@ def confirm(generation: Waiting = None) -> None:
     with Client() as api:
         number = _on_trial(api) if generation is None else generation
         answer = api.post(path("changes", str(number), "confirm"))
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         say(f"change {number} is confirmed: it is permanent")
@@ -91,7 +92,7 @@ def _latest(api: Client) -> Change | None:
 
 def print_change(what: str, change: Change) -> None:
     """Print the effects of a change. Raises CheckFailed if the change is made but not in force everywhere."""
-    if session.json:
+    if session.documents:
         emit(change)
     elif change.get("dry_run"):
         say(f"{what}: this is what would happen")
@@ -99,7 +100,7 @@ def print_change(what: str, change: Change) -> None:
         say(f"{what}: in force after {milliseconds(change['duration_ms'])}, generation {change['generation']}")
     else:
         say(f"{what}: generation {change['generation']}, not yet in force everywhere")
-    if not session.json:
+    if not session.documents:
         if change.get("followed"):
             say("by the policy:")
             print_steps(change["followed"])

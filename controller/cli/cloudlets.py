@@ -9,10 +9,11 @@ from controller.cli.arguments import Cloudlet, DryRun, NewName
 from controller.cli.cells import Row, at, state
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
+from controller.cli.documents import emit
 from controller.cli.failures import WrongUsage
 from controller.cli.moves import print_evacuation
 from controller.cli.noun import Noun
-from controller.cli.output import card, done, emit, rows, when
+from controller.cli.output import card, done, rows, when
 from controller.cli.session import session
 from controller.wire.dialects import Dialect
 from controller.wire.flavours import Flavour
@@ -105,7 +106,7 @@ def config(
     """Print the configuration of a PE without an agent: its BGP sessions and its endpoints."""
     with Client() as api:
         answer = api.get(path("cloudlets", name, "configuration"), **{"for": dialect})
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         sys.stdout.write(answer["text"])
@@ -156,7 +157,12 @@ def rekey(
         done(answer, f"{name}: another key is on its way")
     else:
         keys = [f"  {server}  {key}" for server, key in answer["keys"].items()]
-        done(answer, f"{name} has no session until its PE has these keys, by route server:", *keys, "They are not shown again.")
+        done(
+            answer,
+            f"{name} has no session until its PE has these keys, by route server:",
+            *keys,
+            "They are not shown again.",
+        )
 
 
 @app.verb("approve", "weft cloudlet approve c1")

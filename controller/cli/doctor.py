@@ -2,8 +2,9 @@
 
 from controller.cli.cells import plain
 from controller.cli.client import Client, path
+from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed
-from controller.cli.output import emit, say
+from controller.cli.output import say
 from controller.cli.session import session
 
 
@@ -14,7 +15,7 @@ def doctor() -> None:
     with Client() as api:
         answer = api.get(path("doctor"))
     differences = answer["differences"]
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         counts = {what.replace("_", " "): count for what, count in answer["checked"].items() if what != "generation"}

@@ -1,6 +1,5 @@
 """`weft event`: past and present events."""
 
-import json
 from collections import deque
 from itertools import islice
 from typing import Annotated, Any
@@ -9,6 +8,7 @@ import typer
 
 from controller.cli.cells import at, plain, prose
 from controller.cli.client import PAGE, Client, path
+from controller.cli.documents import stream
 from controller.cli.moments import HELP, moment
 from controller.cli.noun import Noun
 from controller.cli.output import rows, say
@@ -69,7 +69,7 @@ def follow(after: After = None, type: Type = None, about: About = None, source: 
     """Print events as they happen, until Ctrl-C. With JSON, one document a line."""
     with Client() as api:
         for number, event in api.events(path("events"), after, type=type, about=about, source=source):
-            if session.json:
-                print(json.dumps(event, ensure_ascii=False), flush=True)
+            if session.documents:
+                stream(event)
             else:
                 say(f"{number:>6}  {plain(event.get('type')):<24}  {plain(event.get('text'))}")

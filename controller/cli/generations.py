@@ -3,7 +3,8 @@
 from typing import Any
 
 from controller.cli.cells import Row, at, plain, toned
-from controller.cli.output import emit, rows, say
+from controller.cli.documents import emit
+from controller.cli.output import rows, say
 from controller.cli.session import session
 
 SIGNS = {"added": "+", "joined": "+", "appears": "+", "removed": "-", "left": "-", "disappears": "-"}
@@ -20,7 +21,7 @@ ROUTES = [
 
 def show_generations(answer: dict[str, Any]) -> None:
     """Print the differences at each route server separately, since each may have other announcements."""
-    if session.json:
+    if session.documents:
         emit(answer)
         return
     for server in answer["route_servers"]:

@@ -4,7 +4,8 @@ from typing import Any
 
 from controller.cli.cells import at, plain, prose, state
 from controller.cli.client import Client, path
-from controller.cli.output import emit, relative, rows, say
+from controller.cli.documents import emit
+from controller.cli.output import relative, rows, say
 from controller.cli.session import session
 
 COLUMNS = [
@@ -23,7 +24,7 @@ def show_held(peer: str | None, route_server: str | None) -> list[str]:
     """Print the routes held back. Returns the route servers that did not answer."""
     with Client() as api:
         answer = api.get(path("routes", "held"), peer=peer, route_server=route_server)
-    if session.json:
+    if session.documents:
         emit(answer)
         return list(answer["unreachable"])
     found = [{**route, "route_server": s["route_server"]} for s in answer["route_servers"] for route in s["routes"]]
@@ -46,7 +47,7 @@ def release(peer: str, nlri: str | None) -> list[str]:
     """Release one route, or all. Returns the route servers that did not answer."""
     with Client() as api:
         answer = api.post(path("routes", "release"), {"peer": peer, "nlri": nlri})
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         for server in answer["route_servers"]:

@@ -2,6 +2,9 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated
+
+import typer
 
 from controller.cli import (
     access,
@@ -36,8 +39,10 @@ from controller.cli import (
 from controller.cli.doctor import doctor
 from controller.cli.login import login, logout
 from controller.cli.noun import Colours, Format, Noun, Url, set_session
+from controller.cli.output import say
 from controller.cli.program import run_program
 from controller.cli.session import begin
+from controller.wire.release import release
 
 app = Noun(
     "weft",
@@ -88,8 +93,21 @@ app.verb("logout", "weft logout")(logout)
 app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        say(f"weft {release()}")
+        raise typer.Exit
+
+
 @app.callback()
-def options(url: Url = None, output: Format = None, color: Colours = None) -> None:
+def options(
+    url: Url = None,
+    output: Format = None,
+    color: Colours = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
     """Options of every command; they may also follow it."""
     begin()
     set_session(url, output, color)

@@ -1,6 +1,5 @@
 """`weft move`: Moves of VMs from one cloudlet to another."""
 
-import json
 import sys
 from typing import Annotated, Any
 
@@ -10,9 +9,10 @@ from controller.cli.arguments import OfCloudlet
 from controller.cli.cells import Prose, at, plain, state, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
+from controller.cli.documents import emit, stream
 from controller.cli.failures import CheckFailed
 from controller.cli.noun import Noun
-from controller.cli.output import card, done, emit, rows, say, table, when
+from controller.cli.output import card, done, rows, say, table, when
 from controller.cli.session import Color, session
 from controller.cli.sizes import size
 
@@ -137,7 +137,7 @@ def show(name: Move) -> None:
     with Client() as api:
         move = api.get(path("moves", name))
     card(move, DETAILS)
-    if not session.json:
+    if not session.documents:
         say("")
         print_steps(move)
 
@@ -205,11 +205,11 @@ def _pages(step: Row) -> str:
 def follow(api: Client, name: str) -> None:
     """Follow a move to its end. Raises CheckFailed if it is undone."""
     move: Row = {}
-    if session.json or not sys.stdout.isatty():
+    if session.documents or not sys.stdout.isatty():
         told: set[str] = set()
         for _, move in api.events(path("moves", name), None):
-            if session.json:
-                print(json.dumps(move, ensure_ascii=False), flush=True)
+            if session.documents:
+                stream(move)
             else:
                 _lines(move, told)
     else:
@@ -223,7 +223,7 @@ def follow(api: Client, name: str) -> None:
     text += f"; {move['reason']}" if move["reason"] else ""
     if move["state"] == "undone":
         raise CheckFailed(text)
-    if not session.json:
+    if not session.documents:
         say(plain(text))
 
 
@@ -269,16 +269,16 @@ def _share(move: Row) -> float:
 
 def print_evacuation(name: str, answer: Row) -> None:
     """Print the moves that were started, and the VMs that stay."""
-    if session.json:
+    if session.documents:
         emit(answer)
     elif answer["moves"]:
         rows(answer["moves"], COLUMNS[:6], "")
     else:
         say(f"no VM leaves {name}")
-    if answer["moving"] and not session.json:
+    if answer["moving"] and not session.documents:
         say(f"on their way already: {plain(answer['moving'])}")
     if answer["stranded"]:
-        if not session.json:
+        if not session.documents:
             for vm, why in sorted(answer.get("why", {}).items()):
                 say(plain(f"! {vm} stays at {name}: {why}"))
         raise CheckFailed(f"cannot leave {name}: {plain(answer['stranded'])}")

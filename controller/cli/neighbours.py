@@ -11,9 +11,10 @@ from controller.cli.arguments import Cloudlet
 from controller.cli.cells import Row, at, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
+from controller.cli.documents import emit
 from controller.cli.moments import HELP, moment
 from controller.cli.noun import Noun
-from controller.cli.output import emit, milliseconds, rows, say, table, when
+from controller.cli.output import milliseconds, rows, say, table, when
 from controller.cli.session import session
 
 app = Noun("neighbour", "Round trips between cloudlets, and the possible neighbours.")
@@ -129,7 +130,7 @@ def matrix(
         writer.writerow(["cloudlet", *known])
         for one in known:
             writer.writerow([one, *(_number(medians.get(one, {}).get(other)) for other in known)])
-    elif session.json:
+    elif session.documents:
         emit(found)
     elif not medians:
         say("nothing measured")

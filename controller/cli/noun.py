@@ -4,13 +4,16 @@ exit code. The commands themselves only call the API, print, and raise Failure."
 import functools
 import inspect
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 
+from controller.cli import terminal
+from controller.cli.documents import emit
 from controller.cli.failures import DEFECT, UNTOLD, Failure, Refused, Unreachable, untold
-from controller.cli.output import complain, emit
+from controller.cli.output import complain
 from controller.cli.session import Color, Output, session
 
 Url = Annotated[
@@ -19,14 +22,29 @@ Url = Annotated[
 ]
 Format = Annotated[
     Output | None,
-    typer.Option("--output", "-o", help="A table for users or JSON for programs."),
+    typer.Option(
+        "--output", "-o", help="A table for users, or a form for programs; csv and name: of lists and single objects."
+    ),
 ]
 Colours = Annotated[
     Color | None,
     typer.Option("--color", help="Colours; auto: on a terminal, unless NO_COLOR is set. [default: auto]"),
 ]
+Columns = Annotated[
+    str | None, typer.Option("--columns", metavar="TITLE,TITLE,…", help="Only these columns, in this order.")
+]
+Watch = Annotated[bool, typer.Option("--watch", help="Show it again every two seconds, until Ctrl-C.")]
+
 OPTIONS = {"url": Url, "output": Format, "color": Colours}
 """Options of every command."""
+
+OF_VERBS: Mapping[str, Mapping[str, Any]] = {"list": {"columns": Columns, "watch": Watch}, "show": {"columns": Columns}}
+"""Options of commands that show objects."""
+
+DEFAULTS = {"watch": False}
+
+EVERY = 2.0
+"""Seconds between two looks of `--watch`."""
 
 
 def set_session(url: str | None, output: Output | None, color: Color | None) -> None:
@@ -54,7 +72,8 @@ class Noun(typer.Typer):
         lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
 
         def decorate(function: Callable[..., None]) -> Callable[..., None]:
-            self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function, self._options))
+            options = {**self._options, **(OF_VERBS.get(name, {}) if "url" in self._options else {})}
+            self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function, options))
             return function
 
         return decorate
@@ -65,14 +84,25 @@ def _command(function: Callable[..., None], options: Mapping[str, Any]) -> Calla
 
     @functools.wraps(function)
     def run(
-        *args: Any, url: str | None = None, output: Output | None = None, color: Color | None = None, **kwargs: Any
+        *args: Any,
+        url: str | None = None,
+        output: Output | None = None,
+        color: Color | None = None,
+        columns: str | None = None,
+        watch: bool = False,
+        **kwargs: Any,
     ) -> None:
         set_session(url, output, color)
+        session.columns = tuple(one.strip() for one in columns.split(",")) if columns else ()
+        while watch:
+            terminal.clear()
+            with_codes(function, *args, **kwargs)
+            time.sleep(EVERY)
         with_codes(function, *args, **kwargs)
 
     signature = inspect.signature(function)
     extra = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=annotation)
         for name, annotation in options.items()
     ]
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]
@@ -86,7 +116,7 @@ def with_codes(function: Callable[..., None], *args: Any, **kwargs: Any) -> None
     try:
         function(*args, **kwargs)
     except Failure as failure:
-        if session.json and isinstance(failure, Refused):
+        if session.documents and isinstance(failure, Refused):
             emit(failure.problem)
         complain(*failure.lines)
         raise typer.Exit(failure.exit_code) from None

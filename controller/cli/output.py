@@ -1,31 +1,28 @@
-"""The output of commands: tables, records, sentences, and JSON for programs."""
+"""The output of commands: tables, records, sentences, and other forms for programs."""
 
-import json
-import re
+import csv
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from controller.cli import layout, terminal
-from controller.cli.cells import Get, Row, StateWord, Title, Tone, at, plain
-from controller.cli.session import session
+from controller.cli.cells import NOTHING, Get, Row, StateWord, Title, Tone, at, plain
+from controller.cli.documents import emit
+from controller.cli.failures import WrongUsage
+from controller.cli.session import Output, session
 from controller.wire.logs import visible
 
 Column = tuple[str, Get]
-CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Control characters that `json.dumps` does not escape: C1, and those that change the direction of text."""
-
-
-def emit(value: object) -> None:
-    """Print JSON for programs; characters that a terminal would obey are escaped in JSON's way."""
-    print(CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def rows(items: Iterable[Row], columns: Sequence[Column], none: str) -> None:
-    """Print a list of objects; prints `none` if there are none."""
-    found = list(items)
-    if session.json:
+    """Print a list of objects; prints `none` to users if there are none. Raises WrongUsage for a column that there is
+    not."""
+    found, columns = list(items), _chosen(columns)
+    if session.documents:
         emit(found)
+    elif session.output in (Output.CSV, Output.NAME):
+        _lines(found, columns)
     elif found:
         table([title for title, _ in columns], [[get(row) for _, get in columns] for row in found])
     else:
@@ -38,12 +35,36 @@ def table(titles: Sequence[str], lines: Sequence[Sequence[object]]) -> None:
 
 
 def card(thing: Row, columns: Sequence[Column]) -> None:
-    """Print one object, a line per property."""
-    if session.json:
+    """Print one object, a line per property. Raises WrongUsage like `rows`."""
+    columns = _chosen(columns)
+    if session.documents:
         emit(thing)
+    elif session.output in (Output.CSV, Output.NAME):
+        _lines([thing], columns)
+    else:
+        titles = [title.lower() for title, _ in columns]
+        terminal.show(layout.as_record(titles, [plain(get(thing)) for _, get in columns], terminal.room()))
+
+
+def _chosen(columns: Sequence[Column]) -> Sequence[Column]:
+    """Return the columns that the user wants, in that order."""
+    known = {title.lower(): (title, get) for title, get in columns}
+    for name in session.columns:
+        if name.lower() not in known:
+            raise WrongUsage(f"--columns {name!r}: there are {', '.join(title for title, _ in columns)}")
+    return [known[name.lower()] for name in session.columns] or columns
+
+
+def _lines(found: Sequence[Row], columns: Sequence[Column]) -> None:
+    """Print CSV (RFC 4180) with a line of titles, or the first column alone."""
+    if session.output is Output.NAME:
+        say(*(plain(columns[0][1](row)) for row in found))
         return
-    titles = [title.lower() for title, _ in columns]
-    terminal.show(layout.as_record(titles, [plain(get(thing)) for _, get in columns], terminal.room()))
+    write = csv.writer(sys.stdout, lineterminator="\n").writerow
+    write([title for title, _ in columns])
+    for row in found:
+        cells = [plain(get(row)) for _, get in columns]
+        write(["" if cell == NOTHING else cell for cell in cells])
 
 
 def say(*lines: str) -> None:
@@ -75,16 +96,16 @@ def located(place: str, kind: str, message: str, line: str | None = None, column
 
 def done(thing: object, *lines: str) -> None:
     """Print the answer to a change: the document for programs, sentences for users."""
-    if session.json:
+    if session.documents:
         emit({} if thing is None else thing)
     else:
         say(*lines)
 
 
 def when(*keys: str) -> Get:
-    """Return a function that gets the time below `keys` in readable form."""
+    """Return a function that gets the time below `keys` in readable form, and as it is for CSV."""
     get = at(*keys)
-    return lambda row: relative(get(row))
+    return lambda row: get(row) if session.output is Output.CSV else relative(get(row))
 
 
 def relative(time: object, now: datetime | None = None) -> str:

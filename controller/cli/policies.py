@@ -10,9 +10,10 @@ from controller.cli.arguments import ConfirmWithin, DryRun
 from controller.cli.bases import Base, digest, recall, remember
 from controller.cli.changes import print_change, print_parts
 from controller.cli.client import Client, path
+from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed, Failure, Refused, Unreachable, WrongUsage
 from controller.cli.noun import Noun
-from controller.cli.output import emit, say
+from controller.cli.output import say
 from controller.cli.policy_plans import (
     print_errors,
     print_filters,
@@ -46,7 +47,7 @@ Error = dict[str, Any]
 def check(files: Files, offline: Offline = False, strict: Strict = False) -> None:
     """Check a policy: its form, its tests and, if a controller answers, its names."""
     results = [_check(name, offline=offline, strict=strict) for name in files]
-    if session.json:
+    if session.documents:
         emit(results)
     bad = [result["file"] for result in results if result["errors"]]
     if bad:
@@ -66,7 +67,7 @@ def _check(name: str, *, offline: bool, strict: bool) -> dict[str, Any]:
             note = f"form only; {failure.lines[0]}"
         except Refused as refused:
             errors = _positions(refused)
-    if not session.json:
+    if not session.documents:
         print_errors(warnings, text, "warning: ")
         print_errors(errors, text)
         if not errors:
@@ -84,14 +85,14 @@ def test(files: Files, offline: Offline = False) -> None:
         text = read(name)
         answer = _tests_offline(name, text) if offline else send("test", name, text)
         results.append({"file": name, **answer})
-        if not session.json:
+        if not session.documents:
             print_tests(answer["tests"], text)
             counts = [test["outcome"] for test in answer["tests"]]
             told = ", ".join(f"{counts.count(o)} {o}" for o in ("passed", "failed", "wrong", "skipped") if o in counts)
             say(f"{name}: {told or 'no tests'}")
         if not answer["ok"]:
             failing.append(name)
-    if session.json:
+    if session.documents:
         emit(results)
     if failing:
         raise CheckFailed(f"{', '.join(failing)}: a policy whose tests fail is not taken")
@@ -106,7 +107,7 @@ def plan(file: File, strict: Strict = False, count_consented: CountConsented = F
         answer = send("plan", file, text, api=api, **terms)
         counted = count_consented if answer.get("unconsented") else None
         remember(api.url, file, Base(answer["etag"], answer["planned"], digest(text), counted))
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         _print_plan(answer, text)
@@ -153,7 +154,7 @@ def apply(
             answer = _apply(api, file, text, None, terms)
         if not dry_run:
             remember(api.url, file, Base(answer["etag"]))
-    if not session.json:
+    if not session.documents:
         print_errors(answer.get("warnings") or [], text, "warning: ")
         print_steps(answer["plan"])
         print_harm(answer, text)

@@ -9,8 +9,9 @@ from controller.cli.arguments import ConfirmWithin, DryRun
 from controller.cli.cells import at, plain, prose, toned
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
+from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed, Refused
-from controller.cli.output import difference, emit, rows, say
+from controller.cli.output import difference, rows, say
 from controller.cli.policies import AllowDisconnect, CountConsented, HoldBack, Strict, app, explain
 from controller.cli.policy_plans import print_errors, print_harm, print_steps
 from controller.cli.session import session
@@ -64,7 +65,7 @@ def show(revision: InForce = None) -> None:
     """Print a policy as it was written: the one in force, or an earlier one."""
     with Client() as api:
         answer = api.get(path("policy") if revision is None else path("policy", "revisions", str(revision)))
-    if session.json:
+    if session.documents:
         emit(answer)
     elif answer["text"]:
         sys.stdout.write(answer["text"])
@@ -77,7 +78,7 @@ def diff(before: Revision, after: InForce = None) -> None:
     """Print the difference between two revisions."""
     with Client() as api:
         answer = api.get(path("policy", "diff"), before=before, after=after)
-    if session.json:
+    if session.documents:
         emit(answer)
     elif answer["diff"]:
         difference(answer["diff"])
@@ -113,7 +114,7 @@ def rollback(
         except Refused as refused:
             explain(refused, what, "")
             raise
-    if not session.json:
+    if not session.documents:
         print_errors(answer["warnings"], "", "warning: ")
         print_steps(answer["plan"])
         print_harm(answer, "")
@@ -127,7 +128,7 @@ def drift() -> None:
     with Client() as api:
         answer = api.get(path("policy", "drift"))
     wrong = [*answer["trouble"], *answer["failing"]]
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         print_steps(answer["plan"])

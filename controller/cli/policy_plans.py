@@ -84,7 +84,7 @@ def print_tests(tests: Iterable[Json], text: str) -> None:
 def print_errors(errors: Iterable[Json], text: str, kind: str = "") -> None:
     """Print errors as compilers do: file:line:column, the line, and a caret."""
     lines = text.splitlines()
-    if session.json:
+    if session.documents:
         return
     for error in errors:
         line, column = int(error["line"]), int(error["column"])

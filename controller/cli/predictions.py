@@ -8,8 +8,9 @@ from controller.cli.arguments import Endpoint
 from controller.cli.cells import Prose, Row, at
 from controller.cli.client import Client, path
 from controller.cli.completion import names
+from controller.cli.documents import emit
 from controller.cli.moves import app
-from controller.cli.output import emit, milliseconds, rows, say, table, when
+from controller.cli.output import milliseconds, rows, say, table, when
 from controller.cli.session import session
 from controller.cli.sizes import mbits, seconds, size
 from controller.cli.vms import Vm
@@ -51,7 +52,7 @@ def predict(vm: Vm, endpoint: Endpoint) -> None:
     nothing."""
     with Client() as api:
         found = api.get(path("moves", "prediction"), vm=vm, endpoint=endpoint)
-    if session.json:
+    if session.documents:
         emit(found)
         return
     estimate = found["estimate"]

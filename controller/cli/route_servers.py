@@ -2,7 +2,8 @@
 
 from controller.cli.cells import Row, StateWord, Tone, at, prose, state
 from controller.cli.client import Client, path
-from controller.cli.output import emit, rows, table
+from controller.cli.documents import emit
+from controller.cli.output import rows, table
 from controller.cli.session import session
 
 COLUMNS = [
@@ -26,7 +27,7 @@ def show_route_servers() -> bool:
     """Print the route servers. Returns whether all are reachable and in step, with all their sessions up."""
     with Client() as api:
         found = list(api.items(path("route-servers")))
-    if session.json:
+    if session.documents:
         emit(found)
     else:
         rows(found, COLUMNS, "no route servers are configured")

@@ -1,6 +1,5 @@
 """`weft route`: the route servers' tables, and the reasons for each route's way."""
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -11,10 +10,11 @@ from controller.cli.cells import Row, at, plain, prose, state
 from controller.cli.changes import latest
 from controller.cli.client import Client, path
 from controller.cli.completion import names
+from controller.cli.documents import emit, stream
 from controller.cli.failures import CheckFailed, WrongUsage
 from controller.cli.generations import show_generations
 from controller.cli.noun import Noun
-from controller.cli.output import complain, emit, relative, rows, say
+from controller.cli.output import complain, relative, rows, say
 from controller.cli.session import session
 
 app = Noun("route", "The looking glass: route tables of the route servers.")
@@ -135,7 +135,7 @@ def list_(
         answer = _listed(api, limit, **asked, family=family, rt=rt, reason=reason)
     rows(answer["items"], COLUMNS[table], f"no routes in {table} that fit")
     _unreachable(answer)
-    if answer["truncated"] and not session.json:
+    if answer["truncated"] and not session.documents:
         say(f"… and more: --limit is {limit}")
 
 
@@ -162,7 +162,7 @@ def explain(
     """Explain why a route of FROM did or did not reach TO. Shows the steps of the route at each route server."""
     with Client() as api:
         answer = api.get(path("routes", "explain"), **{"from": source, "to": target}, nlri=nlri)
-    if session.json:
+    if session.documents:
         emit(answer)
         return
     for server in answer["route_servers"]:
@@ -205,7 +205,7 @@ def diff(
         _unreachable(answer)
         return
     found = [{"route_server": s["route_server"], **d} for s in answer["route_servers"] for d in s["differences"]]
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         for server in answer["route_servers"]:
@@ -249,7 +249,10 @@ def watch(
     asked |= {"prefix": prefix, "mac": mac, "family": family, "rt": rt}
     with Client() as api:
         for _, change in api.events(path("routes", "watch"), None, **asked):
-            say(json.dumps(change, ensure_ascii=False) if session.json else _change(change))
+            if session.documents:
+                stream(change)
+            else:
+                say(_change(change))
 
 
 def _change(change: dict[str, Any]) -> str:
@@ -318,7 +321,7 @@ def overtake() -> None:
     access that `weft route servers` names as given back is intended."""
     with Client() as api:
         answer = api.post(path("route-servers", "overtake"))
-    if session.json:
+    if session.documents:
         emit(answer)
     else:
         say(f"overtaken: {', '.join(map(plain, answer['route_servers']))}")

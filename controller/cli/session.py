@@ -5,10 +5,14 @@ from enum import StrEnum
 
 
 class Output(StrEnum):
-    """`table` for users, `json` for programs."""
+    """`table` for users; `json` and `yaml`, which have all that there is, for programs; `csv` and `name` (the first
+    column) of lists and single objects."""
 
     TABLE = "table"
     JSON = "json"
+    YAML = "yaml"
+    CSV = "csv"
+    NAME = "name"
 
 
 class Color(StrEnum):
@@ -26,6 +30,8 @@ class Session:
 
     url: str | None = None
     output: Output = Output.TABLE
+    columns: tuple[str, ...] = ()
+    """The titles of the columns to show, in this order; empty: all."""
     color: Color = Color.AUTO
     program: str = "weft"
     """The name of the running program."""
@@ -33,9 +39,9 @@ class Session:
     """The source of the answer in work; empty before there is one."""
 
     @property
-    def json(self) -> bool:
-        """Whether a program reads the output."""
-        return self.output is Output.JSON
+    def documents(self) -> bool:
+        """Whether a program reads the whole answers."""
+        return self.output in (Output.JSON, Output.YAML)
 
 
 session = Session()
@@ -44,3 +50,4 @@ session = Session()
 def begin() -> None:
     """Forget the settings of an earlier run."""
     session.url, session.output, session.color, session.source = None, Output.TABLE, Color.AUTO, ""
+    session.columns = ()

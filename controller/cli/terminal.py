@@ -23,6 +23,12 @@ def room() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def clear() -> None:
+    """Clear the terminal, if there is one (ECMA-48: CUP, ED)."""
+    if sys.stdout.isatty():
+        sys.stdout.write("\x1b[H\x1b[2J")
+
+
 def width_of(text: str) -> int:
     """Return the columns that a text takes."""
     if text.isascii():

@@ -62,9 +62,7 @@ class Pe:
         return self.asn != self.region
 
 
-def configuration(
-    intent: Intent, name: str, fabric: Fabric, dialect: Dialect, signed: Collection[str] = ()
-) -> str:
+def configuration(intent: Intent, name: str, fabric: Fabric, dialect: Dialect, signed: Collection[str] = ()) -> str:
     """Return the configuration text of a cloudlet's PE, which never has the keys of the sessions that are `signed`, by
     route server. Raises Refused for a PE with an agent, and for a dialect that has no words for its flavour."""
     if name not in intent.cloudlets:

@@ -32,7 +32,9 @@ GUEST = 600.0  # seconds for the test in the guest, whose processor is software
 
 def able() -> bool:
     """Return whether this kernel has VRFs and MPLS."""
-    tried = subprocess.run(["ip", "link", "add", "weft-try", "type", "vrf", "table", "9999"], capture_output=True, check=False)
+    tried = subprocess.run(
+        ["ip", "link", "add", "weft-try", "type", "vrf", "table", "9999"], capture_output=True, check=False
+    )
     subprocess.run(["ip", "link", "del", "weft-try"], capture_output=True, check=False)
     return tried.returncode == 0 and Path("/proc/sys/net/mpls").is_dir()
 

@@ -33,7 +33,7 @@ DOORS = {
     "geographiclib": ("controller/core/proximity/geodesic.py",),
     "jsonschema": ("controller/core/policy/form.py", "lab/document.py"),
     "jsonschema_rs": ("controller/core/policy/form.py",),
-    "yaml": ("controller/core/policy/document.py",),
+    "yaml": ("controller/core/policy/document.py", "controller/cli/documents.py"),
     "platformdirs": ("controller/cli/state.py",),
     "tenacity": ("controller/cli/retries.py",),
     "uvicorn": ("controller/server/",),

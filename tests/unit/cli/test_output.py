@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.cli.cells import plain
-from controller.cli.output import emit, milliseconds, relative, say, table
+from controller.cli.documents import emit
+from controller.cli.output import milliseconds, relative, say, table
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
