@@ -58,7 +58,9 @@ def test_columns_are_chosen_and_ordered(weft: Weft) -> None:
     assert wrong.code == 2 and "--columns 'colour': there are NAME, PE, STATE" in wrong.err
 
 
-def test_a_list_is_shown_again_until_it_cannot_be(weft: Weft, controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_is_shown_again_until_it_cannot_be(
+    weft: Weft, controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(noun, "EVERY", 0.0)
     answers = iter([[CLOUDLET], [CLOUDLET, OTHER]])
 
