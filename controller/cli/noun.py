@@ -83,18 +83,12 @@ def _command(function: Callable[..., None], options: Mapping[str, Any]) -> Calla
     """Return `function` with the options of every command, and with failures turned into exit codes."""
 
     @functools.wraps(function)
-    def run(
-        *args: Any,
-        url: str | None = None,
-        output: Output | None = None,
-        color: Color | None = None,
-        columns: str | None = None,
-        watch: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        set_session(url, output, color)
+    def run(*args: Any, **kwargs: Any) -> None:
+        given = {name: kwargs.pop(name, None) for name in options}
+        set_session(given.get("url"), given.get("output"), given.get("color"))
+        columns = given.get("columns")
         session.columns = tuple(one.strip() for one in columns.split(",")) if columns else ()
-        while watch:
+        while given.get("watch"):
             terminal.clear()
             with_codes(function, *args, **kwargs)
             time.sleep(EVERY)
