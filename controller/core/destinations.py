@@ -20,7 +20,7 @@ def authorise(intent: Intent, plan: Plan) -> None:
             f"{destination.name} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint"
         )
     if cloudlet.unmanaged:
-        raise conflict(f"{destination.name} is no place for a VM: {cloudlet.name} has no agent", "endpoint")
+        raise conflict(f"{destination.name} cannot have a VM: {cloudlet.name} has no agent", "endpoint")
     if intent.flavour(source.name) is not cloudlet.pe:
         raise conflict(
             f"{source.name} is {intent.flavour(source.name)} and {destination.name} {cloudlet.pe}", "endpoint"

@@ -47,7 +47,7 @@ class Vms:
         if endpoint not in self._intent().endpoints:
             raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
         if (cloudlet := self._intent().cloudlets[self._intent().endpoints[endpoint].cloudlet]).unmanaged:
-            raise conflict(f"{endpoint} is no place for a VM: {cloudlet.name} has no agent", "endpoint")
+            raise conflict(f"{endpoint} cannot have a VM: {cloudlet.name} has no agent", "endpoint")
 
         async def work(session: AsyncSession) -> None:
             await alone(session, Lock.VMS)

@@ -115,7 +115,7 @@ async def test_no_vm_is_there_or_goes_there(controller: Controller) -> None:
             ("/vms", VM | {"name": "v2", "endpoint": "r1-lan"}),
             ("/moves", {"vm": "v1", "endpoint": "r1-lan"}),
         ):
-            await controller.refused(409, path, body, "endpoint", "r1-lan is no place for a VM: r1 has no agent")
+            await controller.refused(409, path, body, "endpoint", "r1-lan cannot have a VM: r1 has no agent")
         await controller.refused(
             409, "/moves/initiation", {"vm": "v1", "endpoint": "r1-lan"}, "endpoint", "r1 has no agent"
         )
