@@ -137,7 +137,7 @@ def show(name: Move) -> None:
     with Client() as api:
         move = api.get(path("moves", name))
     card(move, DETAILS)
-    if not session.documents:
+    if session.prose:
         say("")
         print_steps(move)
 
@@ -271,14 +271,12 @@ def print_evacuation(name: str, answer: Row) -> None:
     """Print the moves that were started, and the VMs that stay."""
     if session.documents:
         emit(answer)
-    elif answer["moves"]:
-        rows(answer["moves"], COLUMNS[:6], "")
     else:
-        say(f"no VM leaves {name}")
-    if answer["moving"] and not session.documents:
+        rows(answer["moves"], COLUMNS[:6], f"no VM leaves {name}")
+    if answer["moving"] and session.prose:
         say(f"on their way already: {plain(answer['moving'])}")
     if answer["stranded"]:
-        if not session.documents:
+        if session.prose:
             for vm, why in sorted(answer.get("why", {}).items()):
                 say(plain(f"! {vm} stays at {name}: {why}"))
         raise CheckFailed(f"cannot leave {name}: {plain(answer['stranded'])}")

@@ -15,7 +15,7 @@ from controller.cli.documents import emit
 from controller.cli.moments import HELP, moment
 from controller.cli.noun import Noun
 from controller.cli.output import milliseconds, rows, say, table, when
-from controller.cli.session import session
+from controller.cli.session import Output, session
 
 app = Noun("neighbour", "Round trips between cloudlets, and the possible neighbours.")
 
@@ -113,19 +113,19 @@ def history(
         rows(found, HISTORY, f"{cloudlet} has measured nothing of {neighbour} in that time")
 
 
-@app.verb("matrix", "weft neighbour matrix\nweft neighbour matrix --vcp blue\nweft neighbour matrix --csv > rtt.csv")
+@app.verb("matrix", "weft neighbour matrix\nweft neighbour matrix --vcp blue\nweft neighbour matrix -o csv > rtt.csv")
 def matrix(
     vcp: Annotated[
         str | None, typer.Option(help="Only the cloudlets of this pool.", autocompletion=names("vcps"))
     ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="For a spreadsheet; unknown values are empty.")] = False,
 ) -> None:
-    """Print median round trips in milliseconds. A line for each measuring cloudlet, a column for each measured one."""
+    """Print median round trips in milliseconds. A line for each measuring cloudlet, a column for each measured one.
+    In CSV, unknown values are empty."""
     with Client() as api:
         found = api.get(path("neighbours", "matrix"), **({"vcp": vcp} if vcp else {}))
     known: list[str] = found["cloudlets"]
     medians: dict[str, dict[str, float | None]] = found["median_ms"]
-    if as_csv:
+    if session.output is Output.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(["cloudlet", *known])
         for one in known:
@@ -135,7 +135,7 @@ def matrix(
     elif not medians:
         say("nothing measured")
     elif len(known) > WIDEST:
-        say(f"{len(known)} cloudlets are too many for a table: try --vcp, --csv, or --output json")
+        say(f"{len(known)} cloudlets are too many for a table: try --vcp, or --output csv")
     else:
         lines = [[one, *(_cell(medians, one, other) for other in known)] for one in known]
         table(["FROM", *known], lines)

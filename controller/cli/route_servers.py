@@ -2,7 +2,6 @@
 
 from controller.cli.cells import Row, StateWord, Tone, at, prose, state
 from controller.cli.client import Client, path
-from controller.cli.documents import emit
 from controller.cli.output import rows, table
 from controller.cli.session import session
 
@@ -27,10 +26,8 @@ def show_route_servers() -> bool:
     """Print the route servers. Returns whether all are reachable and in step, with all their sessions up."""
     with Client() as api:
         found = list(api.items(path("route-servers")))
-    if session.documents:
-        emit(found)
-    else:
-        rows(found, COLUMNS, "no route servers are configured")
+    rows(found, COLUMNS, "no route servers are configured")
+    if session.prose:
         sessions = [[server["name"], *_session(s)] for server in found for s in server.get("sessions") or []]
         stations = [[server["name"], *_station(s)] for server in found for s in _stations(server)]
         for heads, lines in ((SESSIONS, sessions), (STATIONS, stations)):

@@ -135,8 +135,8 @@ def list_(
         answer = _listed(api, limit, **asked, family=family, rt=rt, reason=reason)
     rows(answer["items"], COLUMNS[table], f"no routes in {table} that fit")
     _unreachable(answer)
-    if answer["truncated"] and not session.documents:
-        say(f"… and more: --limit is {limit}")
+    if answer["truncated"]:
+        (say if session.prose else complain)(f"… and more: --limit is {limit}")
 
 
 def _listed(api: Client, limit: int, **asked: object) -> dict[str, Any]:

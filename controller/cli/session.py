@@ -43,6 +43,11 @@ class Session:
         """Whether a program reads the whole answers."""
         return self.output in (Output.JSON, Output.YAML)
 
+    @property
+    def prose(self) -> bool:
+        """Whether a user reads the output, so that sentences may follow a table."""
+        return self.output is Output.TABLE
+
 
 session = Session()
 

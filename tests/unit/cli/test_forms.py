@@ -3,14 +3,16 @@
 import csv
 import io
 import json
+from typing import Any
 
 import httpx
 import pytest
 import yaml
 
 from controller.cli import noun
-from tests.unit.cli.answers import CLOUDLET
+from tests.unit.cli.answers import CLOUDLET, LISTS
 from tests.unit.cli.conftest import Controller, Weft
+from tests.unit.cli.test_moves import MOVE
 
 AT = "2020-01-01T00:00:00Z"
 OTHER = CLOUDLET | {"name": "c2", "vtep": "198.51.100.2", "labels": {"city": "Città\x9b31m"}}
@@ -34,6 +36,23 @@ def test_csv_has_the_tables_columns_and_times_as_they_are(weft: Weft) -> None:
     assert (first["NAME"], first["SEEN"], second["VTEP"]) == ("c1", AT, "198.51.100.2")
     [one] = csv.DictReader(io.StringIO(weft("cloudlet", "show", "c1", "-o", "csv").out))
     assert one["LABELS"] == "city=Pisa" and one["LATITUDE"] == ""
+
+
+@pytest.mark.parametrize(("line", "noun", "item"), [(a[0], a[1], a[3]) for a in LISTS], ids=[a[0] for a in LISTS])
+def test_each_list_is_one_table(weft: Weft, controller: Controller, line: str, noun: str, item: dict[str, Any]) -> None:
+    controller.answers["GET", f"/api/v1/{noun}"] = {"items": [item], "next": None}
+    titles, *others = csv.reader(io.StringIO(weft(*line.split(), "-o", "csv").out))
+    assert [len(cells) for cells in others] == [len(titles)]
+
+
+def test_no_sentence_follows_csv(weft: Weft, controller: Controller) -> None:
+    controller.answers["GET", "/api/v1/moves/move-1"] = MOVE
+    [one] = csv.DictReader(io.StringIO(weft("move", "show", "move-1", "-o", "csv").out))
+    assert one["NAME"] == "move-1"
+    page = {"items": [], "next": None, "truncated": True, "unreachable": []}
+    controller.answers["GET", "/api/v1/routes"] = page
+    said = weft("route", "list", "-o", "csv")
+    assert len(said.out.splitlines()) == 1 and "--limit is 1000" in said.err
 
 
 def test_name_is_the_first_column(weft: Weft) -> None:

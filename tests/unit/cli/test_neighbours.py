@@ -68,12 +68,12 @@ def test_matrix(controller: Controller, weft: Weft) -> None:
     assert controller.last.url.params["vcp"] == "blue"
     assert lines[0] == ["FROM", "c1", "c2", "c3"]
     assert lines[1:] == [["c1", ".", "10.25", "lost"], ["c2", "10.50", ".", "-"], ["c3", "-", "-", "."]]
-    assert weft("neighbour", "matrix", "--csv").out == "cloudlet,c1,c2,c3\nc1,,10.25,\nc2,10.50,,\nc3,,,\n"
+    assert weft("neighbour", "matrix", "-o", "csv").out == "cloudlet,c1,c2,c3\nc1,,10.25,\nc2,10.50,,\nc3,,,\n"
     assert weft("neighbour", "matrix", "-o", "json").json == MATRIX
     many = {"cloudlets": [f"c{n}" for n in range(99)], "median_ms": MATRIX["median_ms"]}
     controller.answers["GET", "/api/v1/neighbours/matrix"] = many
     assert "too many for a table" in weft("neighbour", "matrix").out
-    assert len(weft("neighbour", "matrix", "--csv").out.splitlines()) == 100
+    assert len(weft("neighbour", "matrix", "-o", "csv").out.splitlines()) == 100
     controller.answers["GET", "/api/v1/neighbours/matrix"] = {"cloudlets": ["c1"], "median_ms": {}}
     assert weft("neighbour", "matrix").out == "nothing measured\n"
 
