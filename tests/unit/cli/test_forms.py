@@ -49,7 +49,7 @@ def test_no_sentence_follows_csv(weft: Weft, controller: Controller) -> None:
     controller.answers["GET", "/api/v1/moves/move-1"] = MOVE
     [one] = csv.DictReader(io.StringIO(weft("move", "show", "move-1", "-o", "csv").out))
     assert one["NAME"] == "move-1"
-    page = {"items": [], "next": None, "truncated": True, "unreachable": []}
+    page: dict[str, Any] = {"items": [], "next": None, "truncated": True, "unreachable": []}
     controller.answers["GET", "/api/v1/routes"] = page
     said = weft("route", "list", "-o", "csv")
     assert len(said.out.splitlines()) == 1 and "--limit is 1000" in said.err
