@@ -18,7 +18,7 @@ class EndpointRow(Base):
     __table_args__ = (
         UniqueConstraint("cloudlet", "index"),
         UniqueConstraint("cloudlet", "vni"),
-        CheckConstraint("site >= 1 AND (site <= 4095 OR vni IS NOT NULL)", name="site"),
+        CheckConstraint("site >= 1", name="site"),
         CheckConstraint('"index" BETWEEN 1 AND 255', name="index"),
         CheckConstraint("vni BETWEEN 1 AND 16777215", name="vni"),
         CheckConstraint("max_routes >= 1", name="max_routes"),

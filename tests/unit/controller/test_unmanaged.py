@@ -105,6 +105,20 @@ async def test_a_pool_of_both_kinds(controller: Controller) -> None:
     assert not [one for one in diagnosis["differences"] if "agent of r1" in one["where"]]
 
 
+@pytest.mark.parametrize("flavour", [Flavour.VPNV4, Flavour.VPNV6])
+async def test_a_pool_of_ip_vpns(controller: Controller, flavour: Flavour) -> None:
+    await controller.post("/vcps", {"name": "routed", "flavour": flavour})
+    for number in (8, 9):
+        router = {"name": f"r{number}", "pe": flavour, "vtep": f"192.0.2.{number}", "unmanaged": True}
+        await controller.post("/cloudlets", router)
+        for name in ("lan", "guests"):
+            made = {"name": f"r{number}-{name}", "cloudlet": f"r{number}", "prefix": f"10.{number}.{len(name)}.0/24"}
+            assert (await controller.post("/endpoints", made))["vni"] is None
+        joined = await controller.post("/vcps/routed/members", {"endpoint": f"r{number}-lan"})
+        assert joined["in_force"], joined
+    assert (await controller.get("/vcps/routed"))["members"] == ["r8-lan", "r9-lan"]
+
+
 async def test_no_vm_is_there_or_goes_there(controller: Controller) -> None:
     """Its driver would be an agent's."""
     async with town(controller) as made:
