@@ -185,7 +185,7 @@ GONE: dict[str, Callable[[Rows], Rows]] = {
 
 REWRITTEN: dict[str, dict[str, set[str]]] = {
     "0009": {"endpoints": {"site"}, "generations": {"fabric"}},  # numbers that the release before cannot store
-    "0050": {"cloudlets": {"pe"}, "vcps": {"flavour"}, "endpoints": {"vni"}},  # IP VPNs, which the release before does not know
+    "0050": {"cloudlets": {"pe"}, "vcps": {"flavour"}, "endpoints": {"vni"}},  # IP VPNs
 }
 """The columns, by table, whose values the downgrade from a revision changes, and the reason. All others stay."""
 
