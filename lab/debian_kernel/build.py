@@ -19,7 +19,6 @@ KERNEL = "linux-image-amd64"  # the cloud's flavour lacks 9p
 MODULES = (
     "virtio_pci", "9pnet_virtio", "9p", "overlay",
     "veth", "bridge", "af_packet", "sch_tbf", "tun", "crc32c_generic", "nf_tables",
-    "vrf", "mpls_router", "mpls_iptunnel", "dummy", "vxlan",
     "unix_diag", "inet_diag", "tcp_diag", "udp_diag", "raw_diag", "netlink_diag", "af_packet_diag", "mptcp_diag",
 )  # fmt: skip
 

@@ -86,7 +86,6 @@ WITHOUT = {
         "qemu_postcopy",
         "container_faults",
         "container_tracking",
-        "unmanaged_vrf",
         "region_container",
     ),
     *("region_move_ahead", "thin_line_faults"),
