@@ -143,7 +143,7 @@ def _policy(found: Found) -> InForce:
 
 async def _cloudlets(region: Region) -> list[Cloudlet]:
     intent, fabric, agent_presence = region.intent, region.fabric, region.replication.presence
-    speak = [c for c in intent.cloudlets.values() if c.speaks and not c.unmanaged]
+    speak = [c for c in intent.cloudlets.values() if c.managed]
     reports = await agent_presence.reports([c.name for c in speak])
     return [Cloudlet(desired(intent, c, fabric), reports.get(c.name), agent_presence.connected(c.name)) for c in speak]
 

@@ -9,14 +9,14 @@ from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.api.types import NamePath
 from controller.pe.configuration import configuration
-from controller.wire.dialects import Dialect
+from controller.wire.dialects import Dialect, tried
 
 router = APIRouter(prefix="/api/v1/cloudlets/{name}/configuration", tags=["cloudlets"], dependencies=[Operator])
 
 
 class PeConfiguration(BaseModel):
-    """The configuration of a cloudlet's PE. Weft's tests run dialects that are `tested`; the others follow their
-    vendors' documentation."""
+    """The configuration of a cloudlet's PE. `tested`: Weft's tests run such a one; the others follow the
+    documentation of their vendors or projects."""
 
     cloudlet: str
     dialect: Dialect
@@ -32,4 +32,5 @@ async def show(
     Each endpoint that is added or goes changes it."""
     signed = region.route_servers.session_keys.standing(name) or {}
     text = configuration(region.intent, name, region.fabric, dialect, signed)
-    return PeConfiguration(cloudlet=name, dialect=dialect, tested=dialect.tested, text=text)
+    known = tried(dialect, region.intent.cloudlets[name].pe)
+    return PeConfiguration(cloudlet=name, dialect=dialect, tested=known, text=text)

@@ -19,8 +19,7 @@ def authorise(intent: Intent, plan: Plan) -> None:
         raise conflict(
             f"{destination.name} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint"
         )
-    if cloudlet.unmanaged:
-        raise conflict(f"{destination.name} cannot have a VM: {cloudlet.name} has no agent", "endpoint")
+    check_agent(intent, destination.name)
     if intent.flavour(source.name) is not cloudlet.pe:
         raise conflict(
             f"{source.name} is {intent.flavour(source.name)} and {destination.name} {cloudlet.pe}", "endpoint"
@@ -34,6 +33,13 @@ def authorise(intent: Intent, plan: Plan) -> None:
         raise conflict(waiting(destination), "endpoint")
     if refused := full(destination.name, len(intent.permits_of.get(destination.name, ()))):
         raise conflict(refused, "endpoint")
+
+
+def check_agent(intent: Intent, endpoint: str) -> None:
+    """Check that an endpoint's cloudlet has an agent, whose driver would run a VM. Raises Refused."""
+    cloudlet = intent.cloudlets[intent.endpoints[endpoint].cloudlet]
+    if cloudlet.unmanaged:
+        raise conflict(f"{endpoint} cannot have a VM: {cloudlet.name} has no agent", "endpoint")
 
 
 def within_reach(intent: Intent, endpoint: str) -> frozenset[str]:

@@ -55,6 +55,11 @@ class Cloudlet:
         return self.state in (CloudletState.ACTIVE, CloudletState.DRAINING) and not self.revoked
 
     @property
+    def managed(self) -> bool:
+        """Whether it takes part and its PE is one that an agent configures."""
+        return self.speaks and not self.unmanaged
+
+    @property
     def enrolled(self) -> bool:
         """Whether it takes part and has an agent."""
         return self.speaks and self.credential is not None

@@ -130,14 +130,14 @@ async def consider(
     """Return the estimate of a move of the VM to an endpoint, the facts to decide on, and the decision, without acting
     on it. Raises Refused."""
     between = link(intent, vm, endpoint)
-    unmanaged = intent.cloudlets[between[1]].unmanaged
+    there = intent.cloudlets[between[1]]
     relation, found = await predict(session, vm, between, intent.policy.migration, now())
     took = await measured(session, vm)
     made = intent.policy.migration.on_verdict is not OnVerdict.MOVE
     why = await obstacles(session, intent, vm, endpoint) if made else []
-    can = intent.cloudlets[between[1]].speaks and not unmanaged and not why
+    can = there.managed and not why
     given = prospect(relation, found, can, took.seconds)
-    if unmanaged:
+    if there.unmanaged:
         return found, given, Verdict(Course.STAY, (f"{between[1]} has no agent",))
     if refused := await unlike(session, vm, between):
         return found, given, Verdict(Course.SYNTHESISE if made and can else Course.STAY, tuple(refused))

@@ -37,7 +37,7 @@ async def obstacles(session: AsyncSession, intent: Intent, vm: VmRow, endpoint: 
     machine, lan = vm.made_of, intent.endpoints[endpoint]
     there = lan.cloudlet
     found = list[str | None]()
-    if not intent.cloudlets[there].speaks or intent.cloudlets[there].unmanaged:
+    if not intent.cloudlets[there].managed:
         found.append(f"{there} has no agent")
     if vm.address is not None and ip_address(vm.address) in lan.plan.network:
         found.append(f"{vm.name} has the address that it would get there, {vm.address}, already")

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.announce_permits import full
 from controller.core.cpu_choice import BY_POLICY
+from controller.core.destinations import check_agent
 from controller.core.intent import Intent
 from controller.core.refusals import conflict, invalid, unknown
 from controller.db import announce_permits, devices, endpoints, events, names
@@ -46,8 +47,7 @@ class Vms:
             raise invalid("macs", f"both vNICs have {machine.macs[0]}")
         if endpoint not in self._intent().endpoints:
             raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
-        if (cloudlet := self._intent().cloudlets[self._intent().endpoints[endpoint].cloudlet]).unmanaged:
-            raise conflict(f"{endpoint} cannot have a VM: {cloudlet.name} has no agent", "endpoint")
+        check_agent(self._intent(), endpoint)
 
         async def work(session: AsyncSession) -> None:
             await alone(session, Lock.VMS)

@@ -9,7 +9,7 @@ from controller.core.intent import Cloudlet, Endpoint, Intent
 from controller.core.refusals import conflict, invalid, missing
 from controller.core.rulesets import site_target
 from controller.wire.desired import Speaker
-from controller.wire.dialects import FLAVOURS, Dialect, speaking
+from controller.wire.dialects import FLAVOURS, Dialect, speaking, tried
 from controller.wire.flavours import Flavour
 from controller.wire.templates import written
 
@@ -75,13 +75,15 @@ def configuration(intent: Intent, name: str, fabric: Fabric, dialect: Dialect, s
         raise invalid("for", f"{dialect} is not written for {cloudlet.pe} here; {others} are")
     pe = _pe(intent, cloudlet, fabric, signed)
     text = written("controller.pe", f"{dialect}.j2", pe=pe, hold=HOLD, labels=LABELS)
-    return _head(name, dialect, "<" in text) + text
+    return _head(cloudlet, dialect, "<" in text) + text
 
 
-def _head(name: str, dialect: Dialect, yours: bool) -> str:
-    lines = [f"Of `weft cloudlet config {name} --for {dialect}`. Write it anew after each change of endpoints."]
-    if not dialect.tested:
-        lines.append("Follows the vendor's documentation; Weft has not tried it.")
+def _head(cloudlet: Cloudlet, dialect: Dialect, yours: bool) -> str:
+    lines = [
+        f"Of `weft cloudlet config {cloudlet.name} --for {dialect}`. Write it anew after each change of endpoints."
+    ]
+    if not tried(dialect, cloudlet.pe):
+        lines.append("Follows documentation; Weft has not tried it.")
     if yours:
         lines.append("Words in <angle brackets> are yours; `weft cloudlet rekey` shows new keys.")
     return "".join(f"{dialect.comment} {line}\n" for line in lines)

@@ -20,11 +20,6 @@ class Dialect(StrEnum):
     SROS = "sros"
 
     @property
-    def tested(self) -> bool:
-        """Whether Weft's tests run it against a route server. The others follow their vendors' documentation."""
-        return self in (Dialect.FRR, Dialect.GOBGP, Dialect.BIRD, Dialect.EXABGP)
-
-    @property
     def comment(self) -> str:
         """The beginning of a line that is a comment."""
         return "!" if self in (Dialect.FRR, Dialect.IOSXR, Dialect.NXOS, Dialect.EOS) else "#"
@@ -44,6 +39,20 @@ FLAVOURS: Mapping[Dialect, tuple[Flavour, ...]] = {
     Dialect.SROS: tuple(Flavour),
 }
 """The flavours that each dialect has words for: EVPN with VXLAN, VPLS and IP VPNs with MPLS."""
+
+TRIED: Mapping[Dialect, tuple[Flavour, ...]] = {
+    Dialect.FRR: (Flavour.EVPN,),
+    Dialect.GOBGP: (Flavour.EVPN, Flavour.VPNV4),
+    Dialect.BIRD: (Flavour.VPNV4,),
+    Dialect.EXABGP: (Flavour.VPLS, Flavour.VPNV4),
+}
+"""The flavours that Weft's tests run against a route server (tests/integration/test_unmanaged_pe.py). All else follows
+the documentation of its vendor or project."""
+
+
+def tried(dialect: Dialect, flavour: Flavour) -> bool:
+    """Return whether Weft's tests run that flavour of that dialect."""
+    return flavour in TRIED.get(dialect, ())
 
 
 def speaking(flavour: Flavour) -> list[Dialect]:

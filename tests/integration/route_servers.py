@@ -189,12 +189,20 @@ class World:
 
 
 @contextmanager
+def running(made: World) -> Iterator[World]:
+    """Start a world, yield it, and end it."""
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+@contextmanager
 def world(directory: Path, *, authority: bool = False) -> Iterator[World]:
     """Yield a world with three cloudlets without agents on real addresses, each with a LAN; the first is in the pool
     blue."""
-    made = World(directory, authority=authority)
-    try:
-        made.start()
+    with running(World(directory, authority=authority)) as made:
         for n in (1, 2, 3):
             made.post("/cloudlets", {"name": f"c{n}", "pe": "vpls", "vtep": f"127.0.78.1{n}"})
             made.post(f"/cloudlets/c{n}/approve")
@@ -202,5 +210,3 @@ def world(directory: Path, *, authority: bool = False) -> Iterator[World]:
         made.post("/vcps", {"name": "blue"})
         made.post("/vcps/blue/members", {"endpoint": "c1-lan"})
         yield made
-    finally:
-        made.stop()

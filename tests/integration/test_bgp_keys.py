@@ -23,19 +23,15 @@ from controller.wire.session_keys import SessionKeys
 from lab.paths import BIN
 from lab.patience import eventually
 from tests.integration.plain_pe import PlainPe
-from tests.integration.route_servers import World, free_port
+from tests.integration.route_servers import World, free_port, running
 
 pytestmark = pytest.mark.lab
 
 
 @pytest.fixture
 def region(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path, signed=True)
-    try:
-        made.start()
+    with running(World(tmp_path, signed=True)) as made:
         yield made
-    finally:
-        made.stop()
 
 
 @pytest.fixture

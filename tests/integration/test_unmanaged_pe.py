@@ -1,5 +1,5 @@
-"""PEs without an agent, which got what `weft cloudlet config` prints and nothing else: FRR, gobgpd and ExaBGP have
-sessions with real route servers, and learn each other's routes."""
+"""PEs without an agent, which got what `weft cloudlet config` prints and nothing else: FRR, gobgpd, BIRD and ExaBGP
+have sessions with real route servers, and learn each other's routes."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ from lab.daemons import FRR
 from lab.hosts import CLONE_NEWNET
 from lab.paths import BIN
 from lab.patience import until
-from tests.integration.route_servers import World, free_port
+from tests.integration.route_servers import World, free_port, running
 
 pytestmark = pytest.mark.lab
 
@@ -71,23 +71,15 @@ def ip(*words: str) -> None:
 
 @pytest.fixture
 def region(tmp_path: Path, network: None) -> Iterator[World]:
-    made = World(tmp_path, standard=True, network=NETWORK)
-    try:
-        made.start()
+    with running(World(tmp_path, standard=True, network=NETWORK)) as made:
         yield made
-    finally:
-        made.stop()
 
 
 @pytest.fixture
 def signed(tmp_path: Path, network: None) -> Iterator[World]:
     """Yield a region whose BGP sessions can be signed."""
-    made = World(tmp_path, signed=True, network=NETWORK)
-    try:
-        made.start()
+    with running(World(tmp_path, signed=True, network=NETWORK)) as made:
         yield made
-    finally:
-        made.stop()
 
 
 def add(region: World, name: str, pe: str, address: str, *, asn: int | None = None) -> None:
