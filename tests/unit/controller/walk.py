@@ -72,7 +72,6 @@ def use(say: Say) -> None:
     say("PATCH /api/v1/cloudlets/{name}", {"labels": {"a": "b"}}, name="c2")
     say("POST /api/v1/cloudlets", {"name": "r1", "pe": "evpn", "vtep": "192.0.2.77", "unmanaged": True})
     say("GET /api/v1/cloudlets/{name}/configuration", name="r1", **{"for": "frr"})
-    say("DELETE /api/v1/cloudlets/{name}", name="r1")
     say("POST /api/v1/endpoints/{name}/consent", name="c1-lan")
     say("DELETE /api/v1/endpoints/{name}/consent", name="c1-lan")
     trial: dict[str, Any] = {"vcp": "blue", "endpoint": "c2-lan", "confirm_within": 60}
@@ -130,6 +129,7 @@ def use(say: Say) -> None:
 
 def clear(say: Say) -> None:
     """Remove all objects except c1."""
+    say("DELETE /api/v1/cloudlets/{name}", name="r1")
     serial = say("GET /api/v1/certificates", cloudlet="c2")["items"][0]["serial"]
     say("POST /api/v1/certificates/{serial}/revoke", serial=serial)
     say("DELETE /api/v1/tokens/{name}", name="t1")
