@@ -37,7 +37,7 @@ COLUMNS = [
 def options(output: Format = None, color: Colours = None) -> None:
     """Set the options that hold for every command; they may also stand after it."""
     begin()
-    set_session(None, output, color)
+    set_session(None, None, output, color)
 
 
 @app.verb("up", "weft-lab up\nweft-lab up lab/topologies/small.yaml")

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from controller.cli import logins, retries
+from controller.cli import contexts, logins, retries
 from controller.cli.failures import Refused, Unreachable, WrongUsage
 from controller.cli.session import session
 from controller.cli.transport import ROOT, believes, transport
@@ -34,9 +34,14 @@ def path(*segments: str) -> str:
 
 
 def controller_url() -> str:
-    """Return `--url`, else WEFT_URL, else the lab's socket, else the machine's socket, else TCP on this machine."""
-    if chosen := session.url or os.environ.get("WEFT_URL"):
-        return chosen
+    """Return `--url`, else that of the context (`contexts.chosen`), else WEFT_URL, else the lab's socket, else the
+    machine's socket, else TCP on this machine."""
+    if session.url:
+        return session.url
+    if context := contexts.chosen():
+        return context.url
+    if url := os.environ.get("WEFT_URL"):
+        return url
     for socket in SOCKETS:
         if socket.exists():
             return f"unix://{socket}"
@@ -44,15 +49,23 @@ def controller_url() -> str:
 
 
 def _token(url: str) -> str:
-    """Return the token in the file WEFT_TOKEN_FILE, else WEFT_TOKEN, else the token of the login at this URL; empty
-    without a login. Raises WrongUsage."""
-    if not (file := os.environ.get("WEFT_TOKEN_FILE")):
-        return _sendable("WEFT_TOKEN", os.environ.get("WEFT_TOKEN", "")) or logins.token(url)
+    """Return the token in the file of the context, else in the file WEFT_TOKEN_FILE, else WEFT_TOKEN, else the token of
+    the login at this URL; empty without a login. A context's controller gets no token that is meant for another.
+    Raises WrongUsage."""
+    context = contexts.chosen()
+    if context is not None:
+        return _in_file("the context's token file", context.token_file) if context.token_file else logins.token(url)
+    if file := os.environ.get("WEFT_TOKEN_FILE"):
+        return _in_file("WEFT_TOKEN_FILE", file)
+    return _sendable("WEFT_TOKEN", os.environ.get("WEFT_TOKEN", "")) or logins.token(url)
+
+
+def _in_file(where: str, file: str) -> str:
     try:
-        return _sendable("WEFT_TOKEN_FILE", Path(file).read_text(encoding="ascii"))
+        return _sendable(where, Path(file).read_text(encoding="ascii"))
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise WrongUsage(f"WEFT_TOKEN_FILE: cannot read {file}: {reason}") from None
+        raise WrongUsage(f"{where}: cannot read {file}: {reason}") from None
 
 
 def _sendable(where: str, text: str) -> str:

@@ -1,6 +1,7 @@
 """`weft cloudlet`: edge sites and their enrolment."""
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from controller.cli.failures import WrongUsage
 from controller.cli.moves import print_evacuation
 from controller.cli.noun import Noun
 from controller.cli.output import card, done, rows, when
+from controller.cli.secret_file import To, secret_file
 from controller.cli.session import session
 from controller.wire.dialects import Dialect
 from controller.wire.flavours import Flavour
@@ -84,19 +86,23 @@ def add(
     label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="May be given more than once.")] = None,
     latitude: Annotated[float | None, typer.Option(help="Degrees north.")] = None,
     longitude: Annotated[float | None, typer.Option(help="Degrees east.")] = None,
+    to: To = None,
 ) -> None:
-    """Invite a cloudlet. Prints the one-time token that its agent enrols with. An unmanaged one has no agent: `weft
-    cloudlet config` prints what its PE needs."""
+    """Invite a cloudlet. Shows the one-time token that its agent enrols with, or writes it to a file. An unmanaged one
+    has no agent: `weft cloudlet config` prints what its PE needs."""
+    if unmanaged and to is not None:
+        raise WrongUsage("--to: an unmanaged cloudlet has no token")
     labels = dict(_label(text) for text in label or [])
     body: dict[str, Any] = {"name": name, "pe": pe, "vtep": vtep, "approval": approval, "token_seconds": token_seconds}
     body |= {"labels": labels, "latitude": latitude, "longitude": longitude}
     body |= {"unmanaged": unmanaged or None, "asn": asn, "ttl_security": ttl_security}
-    with Client() as api:
+    with secret_file(to) as write, Client() as api:
         answer = api.post(path("cloudlets"), {k: v for k, v in body.items() if v is not None})
         if unmanaged:
             done(answer, f"{name} is added, and takes part; `weft cloudlet config {name}` prints what its PE needs")
         else:
-            _token(name, answer, "invited")
+            write(answer["token"])
+            _token(name, answer, "invited", to)
 
 
 @app.verb("config", "weft cloudlet config r1\nweft cloudlet config r1 --for junos")
@@ -135,11 +141,13 @@ def set_(
         print_change(f"{name} is described", api.patch(path("cloudlets", name), body, dry_run=dry_run or None))
 
 
-@app.verb("token", "weft cloudlet token c1")
-def token(name: Cloudlet) -> None:
+@app.verb("token", "weft cloudlet token c1\nweft cloudlet token c1 --to c1.token")
+def token(name: Cloudlet, to: To = None) -> None:
     """Make a new one-time token; the one before can no longer be used."""
-    with Client() as api:
-        _token(name, api.post(path("cloudlets", name, "token")), "has a new token")
+    with secret_file(to) as write, Client() as api:
+        answer = api.post(path("cloudlets", name, "token"))
+        write(answer["token"])
+        _token(name, answer, "has a new token", to)
 
 
 @app.verb("rekey", "weft cloudlet rekey c1\nweft cloudlet rekey c1 --off")
@@ -221,8 +229,12 @@ def _place(text: str) -> tuple[float | None, float | None]:
     return latitude, longitude
 
 
-def _token(name: str, answer: dict[str, Any], what: str) -> None:
+def _token(name: str, answer: dict[str, Any], what: str, to: Path | None) -> None:
     expires = when("token_expires_at")(answer)
+    if to is not None:
+        del answer["token"]
+        done(answer, f"{name} {what}; the token in {to} is good once, until it expires ({expires})")
+        return
     done(
         answer,
         f"{name} {what}; it enrols with this token, once, until it expires ({expires}):",

@@ -14,6 +14,7 @@ from controller.cli import (
     changes,
     cloudlets,
     consents,
+    context,
     delegations,
     devices,
     endpoints,
@@ -37,8 +38,9 @@ from controller.cli import (
     vms,
 )
 from controller.cli.doctor import doctor
+from controller.cli.grouped_help import GroupedHelp
 from controller.cli.login import login, logout
-from controller.cli.noun import Colours, Format, Noun, Url, set_session
+from controller.cli.noun import Colours, Format, InContext, Noun, Url, set_session
 from controller.cli.output import say
 from controller.cli.program import run_program
 from controller.cli.session import begin
@@ -53,6 +55,7 @@ app = Noun(
     "Environment: WEFT_URL says where the controller is; WEFT_TOKEN_FILE is a file with your token, or WEFT_TOKEN the "
     "token itself (not needed on a socket). WEFT_ROOT_FILE is a file with the region's root (`weft certificate "
     "authority`), for an https:// URL of the controller's own. NO_COLOR turns colours off.",
+    cls=GroupedHelp,
 )
 for noun in (
     cloudlets,
@@ -83,6 +86,7 @@ for noun in (
     events,
     tokens,
     audit,
+    context,
 ):
     app.add_typer(noun.app)
 app.verb(
@@ -102,6 +106,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def options(
     url: Url = None,
+    context: InContext = None,
     output: Format = None,
     color: Colours = None,
     version: Annotated[
@@ -110,7 +115,7 @@ def options(
 ) -> None:
     """Options of every command; they may also follow it."""
     begin()
-    set_session(url, output, color)
+    set_session(url, context, output, color)
 
 
 def run(arguments: Sequence[str]) -> int:

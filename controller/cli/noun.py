@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from controller.cli import terminal
+from controller.cli.confirmation import HARMFUL, confirm, words
 from controller.cli.documents import emit
 from controller.cli.failures import DEFECT, UNTOLD, Failure, Refused, Unreachable, untold
 from controller.cli.output import complain
@@ -33,34 +35,50 @@ Colours = Annotated[
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="TITLE,TITLE,…", help="Only these columns, in this order.")
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before the change, on a terminal.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Show it again every two seconds, until Ctrl-C.")]
 
-OPTIONS = {"url": Url, "output": Format, "color": Colours}
+InContext = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="The controller of a context. [env: WEFT_CONTEXT]")
+]
+
+OPTIONS = {"url": Url, "context": InContext, "output": Format, "color": Colours}
 """Options of every command."""
+
+_PLACES = ("url", "context")
+"""Those that say where the controller is."""
 
 OF_VERBS: Mapping[str, Mapping[str, Any]] = {"list": {"columns": Columns, "watch": Watch}, "show": {"columns": Columns}}
 """Options of commands that show objects."""
 
-DEFAULTS = {"watch": False}
+_CONTEXT = "typer_context"
+"""The parameter by which Typer passes the context of a command."""
+
+DEFAULTS = {"watch": False, "yes": False}
 
 EVERY = 2.0
 """Seconds between two looks of `--watch`."""
 
 
-def set_session(url: str | None, output: Output | None, color: Color | None) -> None:
+def set_session(url: str | None, context: str | None, output: Output | None, color: Color | None) -> None:
     """Store the options in the session; a later value replaces an earlier one."""
+    if url and context:
+        raise typer.BadParameter("--url and --context both say where the controller is")
     session.url = url or session.url
+    session.context = context or session.context
     session.output = output or session.output
     session.color = color or session.color
 
 
 class Noun(typer.Typer):
-    """`weft NOUN VERB`. `name` is singular. `asks`: its commands call a controller, so they take `--url`."""
+    """`weft NOUN VERB`. `name` is singular. `asks`: its commands call a controller, so they take `--url`. `cls` is the
+    class of its help, where that differs."""
 
-    def __init__(self, name: str, help: str, asks: bool = True) -> None:
-        self._options = OPTIONS if asks else {name: one for name, one in OPTIONS.items() if name != "url"}
+    def __init__(self, name: str, help: str, asks: bool = True, cls: type[TyperGroup] | None = None) -> None:
+        self._options = OPTIONS if asks else {name: one for name, one in OPTIONS.items() if name not in _PLACES}
         super().__init__(
             name=name,
+            cls=cls,
             help=help,
             no_args_is_help=True,
             rich_markup_mode=None,
@@ -72,20 +90,25 @@ class Noun(typer.Typer):
         lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
 
         def decorate(function: Callable[..., None]) -> Callable[..., None]:
-            options = {**self._options, **(OF_VERBS.get(name, {}) if "url" in self._options else {})}
-            self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function, options))
+            harmful = name in HARMFUL and "url" in self._options
+            options = {**self._options, **OF_VERBS.get(name, {}), **({"yes": Yes} if harmful else {})}
+            self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function, options, harmful))
             return function
 
         return decorate
 
 
-def _command(function: Callable[..., None], options: Mapping[str, Any]) -> Callable[..., None]:
-    """Return `function` with the options of every command, and with failures turned into exit codes."""
+def _command(function: Callable[..., None], options: Mapping[str, Any], harmful: bool) -> Callable[..., None]:
+    """Return `function` with the options of every command, and with failures turned into exit codes. A harmful one
+    asks before."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
         given = {name: kwargs.pop(name, None) for name in options}
-        set_session(given.get("url"), given.get("output"), given.get("color"))
+        context: typer.Context = kwargs.pop(_CONTEXT)
+        set_session(given.get("url"), given.get("context"), given.get("output"), given.get("color"))
+        if harmful and not kwargs.get("dry_run"):
+            with_codes(confirm, words(context), bool(given.get("yes")))
         columns = given.get("columns")
         session.columns = tuple(one.strip() for one in columns.split(",")) if columns else ()
         while given.get("watch"):
@@ -99,8 +122,9 @@ def _command(function: Callable[..., None], options: Mapping[str, Any]) -> Calla
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=annotation)
         for name, annotation in options.items()
     ]
+    extra.append(inspect.Parameter(_CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]
-    run.__annotations__ = {**function.__annotations__, **options}
+    run.__annotations__ = {**function.__annotations__, **options, _CONTEXT: typer.Context}
     return run
 
 

@@ -6,14 +6,17 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from controller.cli import policy_reports
 from controller.cli.arguments import ConfirmWithin, DryRun
 from controller.cli.bases import Base, digest, recall, remember
 from controller.cli.changes import print_change, print_parts
 from controller.cli.client import Client, path
+from controller.cli.confirmation import confirm, interactive
 from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed, Failure, Refused, Unreachable, WrongUsage
-from controller.cli.noun import Noun
+from controller.cli.noun import Noun, Yes
 from controller.cli.output import say
+from controller.cli.policy_comment import comment as markdown
 from controller.cli.policy_plans import (
     print_errors,
     print_filters,
@@ -23,6 +26,7 @@ from controller.cli.policy_plans import (
     print_tests,
     print_unconsented,
 )
+from controller.cli.policy_reports import CHECK, Case
 from controller.cli.session import session
 
 app = Noun("policy", "The policy: check, test, plan, apply; its history, and drift from it.")
@@ -40,18 +44,38 @@ HoldBack = Annotated[
 CountConsented = Annotated[
     bool, typer.Option("--count-consented", help="Count endpoints that are in force as consented to.")
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Also write a report: JUnit (FILE.xml) or SARIF (FILE.sarif)."),
+]
+Comment = Annotated[
+    Path | None,
+    typer.Option("--comment", metavar="FILE", help="Also write the plan as Markdown, for a merge request."),
+]
 Error = dict[str, Any]
 
 
-@app.verb("check", "weft policy check policies/examples/*.yaml\nweft policy check --offline pools.yaml")
-def check(files: Files, offline: Offline = False, strict: Strict = False) -> None:
+@app.verb(
+    "check",
+    "weft policy check policies/examples/*.yaml\nweft policy check --offline pools.yaml\n"
+    "weft policy check --report policy.sarif pools.yaml",
+)
+def check(files: Files, offline: Offline = False, strict: Strict = False, report: Report = None) -> None:
     """Check a policy: its form, its tests and, if a controller answers, its names."""
+    policy_reports.check_name(report)
     results = [_check(name, offline=offline, strict=strict) for name in files]
+    if report is not None:
+        policy_reports.write(report, [_checked(result) for result in results])
     if session.documents:
         emit(results)
     bad = [result["file"] for result in results if result["errors"]]
     if bad:
         raise CheckFailed(f"{', '.join(bad)}: not right")
+
+
+def _checked(result: dict[str, Any]) -> Case:
+    outcome = "passed" if result["ok"] else "failed"
+    return Case(result["file"], CHECK, outcome, result["errors"], result["warnings"], result["checked"])
 
 
 def _check(name: str, *, offline: bool, strict: bool) -> dict[str, Any]:
@@ -75,10 +99,15 @@ def _check(name: str, *, offline: bool, strict: bool) -> dict[str, Any]:
     return {"file": name, "ok": not errors, "checked": note, "errors": errors, "warnings": warnings}
 
 
-@app.verb("test", "weft policy test pools.yaml\nweft policy test --offline pools.yaml")
-def test(files: Files, offline: Offline = False) -> None:
+@app.verb(
+    "test",
+    "weft policy test pools.yaml\nweft policy test --offline pools.yaml\n"
+    "weft policy test --report tests.xml pools.yaml",
+)
+def test(files: Files, offline: Offline = False, report: Report = None) -> None:
     """Run the tests inside a policy. They run against the region as the policy would make it, or against the text
     alone."""
+    policy_reports.check_name(report)
     failing: list[str] = []
     results = []
     for name in files:
@@ -92,14 +121,25 @@ def test(files: Files, offline: Offline = False) -> None:
             say(f"{name}: {told or 'no tests'}")
         if not answer["ok"]:
             failing.append(name)
+    if report is not None:
+        policy_reports.write(report, [_tested(result["file"], test) for result in results for test in result["tests"]])
     if session.documents:
         emit(results)
     if failing:
         raise CheckFailed(f"{', '.join(failing)}: a policy whose tests fail is not taken")
 
 
-@app.verb("plan", "weft policy plan pools.yaml\nweft policy plan pools.yaml --strict")
-def plan(file: File, strict: Strict = False, count_consented: CountConsented = False) -> None:
+def _tested(file: str, test: dict[str, Any]) -> Case:
+    refused = test["outcome"] in ("failed", "wrong")
+    said = test["said"]
+    return Case(file, test["name"], test["outcome"], [said] if refused else (), note="" if refused else said["message"])
+
+
+@app.verb(
+    "plan",
+    "weft policy plan pools.yaml\nweft policy plan pools.yaml --strict\nweft policy plan pools.yaml --comment plan.md",
+)
+def plan(file: File, strict: Strict = False, count_consented: CountConsented = False, comment: Comment = None) -> None:
     """Show the effects that the policy would have. A later `apply` of the file does exactly this, or says why not."""
     text = read(file)
     with Client() as api:
@@ -107,6 +147,8 @@ def plan(file: File, strict: Strict = False, count_consented: CountConsented = F
         answer = send("plan", file, text, api=api, **terms)
         counted = count_consented if answer.get("unconsented") else None
         remember(api.url, file, Base(answer["etag"], answer["planned"], digest(text), counted))
+    if comment is not None:
+        comment.write_text(markdown(file, answer), encoding="utf-8")
     if session.documents:
         emit(answer)
     else:
@@ -136,15 +178,18 @@ def apply(
     anew: Annotated[
         bool, typer.Option("--anew", help="Ignore earlier plans, and policies that others have applied since.")
     ] = False,
+    yes: Yes = False,
 ) -> None:
     """Put the policy in force, exactly as last planned or not at all. Pools made over REST that it does not name
-    stay."""
+    stay. On a terminal, a policy without a plan is planned first, and asked about."""
     text = read(file)
     terms: dict[str, Any] = {"strict": strict or None, "allow_disconnect": allow_disconnect or None}
     terms |= {"dry_run": dry_run or None, "confirm_within": confirm_within}
     terms |= {"hold_back": hold_back or None, "count_consented": count_consented or None}
     with Client() as api:
         base = None if anew else recall(api.url, file)
+        if not dry_run and (base is None or base.plan_of(text) is None):
+            _ask(api, file, text, terms, yes)
         try:
             answer = _apply(api, file, text, base, terms)
         except Refused as refused:
@@ -159,6 +204,13 @@ def apply(
         print_steps(answer["plan"])
         print_harm(answer, text)
     print_change(file, answer)
+
+
+def _ask(api: Client, file: str, text: str, terms: dict[str, Any], yes: bool) -> None:
+    """Show the plan of a policy, and ask whether to apply it, on a terminal."""
+    if not yes and interactive() and not session.documents:
+        _print_plan(send("plan", file, text, api=api, count_consented=terms["count_consented"]), text)
+        confirm(f"weft policy apply {file}", yes)
 
 
 def _apply(api: Client, file: str, text: str, base: Base | None, terms: dict[str, Any]) -> dict[str, Any]:

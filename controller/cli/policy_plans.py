@@ -17,13 +17,14 @@ MARKS = {"passed": "✓", "failed": "✗", "wrong": "✗", "skipped": "·"}
 
 def print_steps(plan: Json) -> None:
     """Print one line per step, with the sign that diff uses."""
-    steps = list(_steps(plan))
-    say(*(map(plain, steps) if steps else ["nothing to change"]))
+    found = list(steps(plan))
+    say(*(map(plain, found) if found else ["nothing to change"]))
     for one in plan.get("waiting") or []:
         say(plain(f"· {one['endpoint']} joins {one['vcp']} later: {one['why']}"))
 
 
-def _steps(plan: Json) -> Iterator[str]:
+def steps(plan: Json) -> Iterator[str]:
+    """Yield a line for each step, with the sign that diff uses, as the controller has said it."""
     yield from (f"+ VCP {name}" for name in plan["create"])
     yield from (f"~ VCP {name} comes under the policy" for name in plan["adopt"])
     yield from (f"~ VCP {name} is described anew" for name in plan["describe"])
@@ -50,10 +51,15 @@ def print_filters(filters: Iterable[Json]) -> None:
 
 def print_harm(answer: Json, text: str) -> None:
     """Print leases that the new address plan would not give, and devices that would be cut off from their VMs."""
+    say(*(plain(f"! {line}") for line in harm(answer)))
+    print_errors([one["at"] for one in answer.get("disconnects") or []], text)
+
+
+def harm(answer: Json) -> Iterator[str]:
+    """Yield a line for each lease that the new address plan would not give."""
     for lease in answer.get("leases") or []:
         held = f"{lease['device']} ({lease['kind']}) holds {lease['address']} at {lease['endpoint']}"
-        say(plain(f"! {held}: {lease['why']}"))
-    print_errors([one["at"] for one in answer.get("disconnects") or []], text)
+        yield f"{held}: {lease['why']}"
 
 
 def print_unconsented(answer: Json) -> None:
@@ -62,14 +68,20 @@ def print_unconsented(answer: Json) -> None:
 
 
 def print_routes(change: Json) -> None:
-    """Print how many routes appear and disappear at each PE, from the first route server that answered: all have the
-    same."""
-    asked = (change.get("route_servers") or [{}])[0].get("peers") or []
-    peers = sorted(asked, key=lambda peer: -(peer["announced"] + peer["withdrawn"]))
-    for peer in peers[:MOST_PEERS]:
+    """Print how many routes appear and disappear at each PE."""
+    shown, more = peers(change)
+    for peer in shown:
         say(plain(f"~ routes at {peer['peer']}: {peer['announced']} appear, {peer['withdrawn']} disappear"))
-    if len(peers) > MOST_PEERS:
-        say(f"~ and at {len(peers) - MOST_PEERS} more PEs; --output json has them all")
+    if more:
+        say(f"~ and at {more} more PEs; --output json has them all")
+
+
+def peers(change: Json) -> tuple[list[Json], int]:
+    """Return the PEs with the most routes that appear or disappear, from the first route server that answered, since
+    all have the same; and the number of further PEs."""
+    asked = (change.get("route_servers") or [{}])[0].get("peers") or []
+    found = sorted(asked, key=lambda peer: -(peer["announced"] + peer["withdrawn"]))
+    return found[:MOST_PEERS], len(found[MOST_PEERS:])
 
 
 def print_tests(tests: Iterable[Json], text: str) -> None:

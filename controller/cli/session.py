@@ -29,6 +29,8 @@ class Session:
     it."""
 
     url: str | None = None
+    context: str | None = None
+    """The name of the context that `--context` gives."""
     output: Output = Output.TABLE
     columns: tuple[str, ...] = ()
     """The titles of the columns to show, in this order; empty: all."""
@@ -55,4 +57,4 @@ session = Session()
 def begin() -> None:
     """Forget the settings of an earlier run."""
     session.url, session.output, session.color, session.source = None, Output.TABLE, Color.AUTO, ""
-    session.columns = ()
+    session.columns, session.context = (), None

@@ -1,7 +1,5 @@
 """`weft token`: the API tokens of users and programs."""
 
-import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,9 +7,9 @@ import typer
 from controller.cli.arguments import NewName
 from controller.cli.cells import at, state
 from controller.cli.client import Client, path
-from controller.cli.failures import WrongUsage
 from controller.cli.noun import Noun
 from controller.cli.output import done, rows, when
+from controller.cli.secret_file import To, secret_file
 from controller.core.roles import Role
 
 app = Noun("token", "API tokens of users and programs.")
@@ -25,7 +23,6 @@ COLUMNS = [
     ("REVOKED", when("revoked_at")),
 ]
 Days = Annotated[int, typer.Option(metavar="DAYS", min=1, max=366, help="Days until it expires.")]
-To = Annotated[Path | None, typer.Option(metavar="FILE", help="A new file for the secret, readable only by you.")]
 
 
 @app.verb("list", "weft token list")
@@ -49,20 +46,12 @@ def add(
 ) -> None:
     """Make a token. Its secret is shown once, or written to a file."""
     body = {"name": name, "role": role, "seconds": days * 86_400} | ({"tenant": tenant} if tenant else {})
-    file = None if to is None else _new(to)
-    try:
-        with Client() as api:
-            answer = api.post(path("tokens"), body)
-    except BaseException:
-        if file is not None and to is not None:
-            os.close(file)
-            to.unlink()
-        raise
-    if file is None:
+    with secret_file(to) as write, Client() as api:
+        answer = api.post(path("tokens"), body)
+        write(answer["token"])
+    if to is None:
         done(answer, f"token {name}, {role}, for {days} days; this is the only time that it is shown:", answer["token"])
         return
-    with os.fdopen(file, "w") as secret:
-        secret.write(answer["token"] + "\n")
     del answer["token"]
     done(answer, f"token {name}, {role}, for {days} days, is in {to}: WEFT_TOKEN_FILE={to} uses it")
 
@@ -72,10 +61,3 @@ def revoke(name: Annotated[str, typer.Argument(metavar="NAME", help="As `weft to
     """Revoke a token. It authenticates nobody from now on."""
     with Client() as api:
         done(api.delete(path("tokens", name)), f"token {name} is revoked")
-
-
-def _new(file: Path) -> int:
-    try:
-        return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise WrongUsage(f"--to: cannot make {file}: {error.strerror}") from None

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from controller.cli import contexts
 from controller.cli.failures import WrongUsage
 
 ROOT = "WEFT_ROOT_FILE"
@@ -19,14 +20,20 @@ def transport(url: str) -> httpx.BaseTransport | None:
     parts = urlsplit(url)
     if parts.scheme == "unix":
         return httpx.HTTPTransport(uds=parts.path, verify=False)  # no TLS here, so no 60 ms to load authorities
-    if parts.scheme == "https" and (file := os.environ.get(ROOT)):
+    if parts.scheme == "https" and (file := _root_file()):
         return _Controller(verify=_trusting(file), trust_env=False)
     return None
 
 
 def believes(url: str) -> bool:
     """Return whether httpx's own environment applies: proxies, and further trusted authorities."""
-    return urlsplit(url).scheme == "https" and not os.environ.get(ROOT)
+    return urlsplit(url).scheme == "https" and not _root_file()
+
+
+def _root_file() -> str | None:
+    """Return the file of the root to trust: the context's, else that of the environment."""
+    context = contexts.chosen()
+    return context.root_file if context is not None else os.environ.get(ROOT)
 
 
 class _Controller(httpx.HTTPTransport):

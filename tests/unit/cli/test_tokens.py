@@ -54,3 +54,21 @@ def test_the_token_of_a_file(
     monkeypatch.setenv("WEFT_TOKEN_FILE", str(tmp_path / "none"))
     result = weft("token", "list")
     assert result.code == 2 and "WEFT_TOKEN_FILE: cannot read" in result.err
+
+
+def test_a_cloudlets_token_goes_into_a_file(controller: Controller, weft: Weft, tmp_path: Path) -> None:
+    told = {"name": "c1", "token": "SECRET-1", "token_expires_at": "2026-11-30T10:00:00Z"}
+    controller.answers["POST", "/api/v1/cloudlets"] = told
+    controller.answers["POST", "/api/v1/cloudlets/c1/token"] = told
+    for number, words in enumerate((("add", "c1", "--vtep", "192.0.2.1"), ("token", "c1"))):
+        file = tmp_path / str(number)
+        result = weft("cloudlet", *words, "--to", str(file))
+        assert result.code == 0 and "SECRET" not in result.out and str(file) in result.out
+        assert file.read_text() == "SECRET-1\n" and file.stat().st_mode & 0o777 == 0o600
+        assert "SECRET" not in weft("cloudlet", *words, "--to", str(tmp_path / f"{number}b"), "-o", "json").out
+        assert weft("cloudlet", *words, "--to", str(file)).code == 2
+    controller.answers["POST", "/api/v1/cloudlets/c1/token"] = problem(409, "Conflict", "revoked")
+    assert weft("cloudlet", "token", "c1", "--to", str(tmp_path / "none")).code == 3
+    assert not (tmp_path / "none").exists()
+    unmanaged = ("--vtep", "192.0.2.9", "--unmanaged", "--to", str(tmp_path / "none"))
+    assert weft("cloudlet", "add", "r1", *unmanaged).code == 2

@@ -1,0 +1,39 @@
+"""A new file for a secret that the controller tells once."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from controller.cli.failures import WrongUsage
+
+To = Annotated[Path | None, typer.Option(metavar="FILE", help="A new file for the secret, readable only by you.")]
+
+
+@contextmanager
+def secret_file(to: Path | None) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes the secret. The file is made before, so that no secret is told in vain, and does not
+    stay if nothing is written. Raises WrongUsage."""
+    if to is None:
+        yield lambda secret: None
+        return
+    try:
+        descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise WrongUsage(f"--to: cannot make {to}: {error.strerror}") from None
+    written = False
+    with os.fdopen(descriptor, "w") as file:
+
+        def write(secret: str) -> None:
+            nonlocal written
+            file.write(secret + "\n")
+            written = True
+
+        try:
+            yield write
+        finally:
+            if not written:
+                to.unlink()
