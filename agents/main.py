@@ -21,12 +21,14 @@ class CannotStart(Exception):  # noqa: N818 - a sentence for the user
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 stopped as asked, 1 cannot run, 2 wrong command line."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     try:
         if options.command == "strongswan":
             return _strongswan(options.config)
         if options.command == "base-memory":
             return asyncio.run(_base_memory(options))
+        if options.command == "check":
+            return asyncio.run(_check(options))
         return asyncio.run(_run(options.config) if options.command == "run" else _show(options.output))
     except (ConfigError, StateError, CannotStart) as error:
         print(f"weft-agent: {error}", file=sys.stderr)
@@ -38,14 +40,20 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="weft-agent", description="The agent of one cloudlet.")
     parser.add_argument("--version", action="version", version=f"weft-agent {release()}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="enrol if need be, then keep the cloudlet as the controller wants it")
     run.add_argument("--config", type=Path, required=True, metavar="FILE", help="TOML file; see agents/README.md")
+    check = commands.add_parser("check", help="whether this host can be the cloudlet; exit code 1: not so")
+    check.add_argument("--config", type=Path, required=True, metavar="FILE", help="the agent's TOML file")
+    check.add_argument(
+        "--to", nargs="+", default=[], metavar="VTEP", help="other cloudlets, for the MTU of the way there"
+    )
+    check.add_argument("--output", choices=("table", "json"), default="table", help="for users or for programs [table]")
     show = commands.add_parser("show", help="what the kernel has: LANs, ports, tunnels, routes")
-    show.add_argument("--output", choices=("table", "json"), default="table")
+    show.add_argument("--output", choices=("table", "json"), default="table", help="for users or for programs [table]")
     strongswan = commands.add_parser(
         "strongswan", help="print the strongswan.conf to start charon with; see docs/network/ipsec.md"
     )
@@ -80,6 +88,15 @@ async def _base_memory(options: argparse.Namespace) -> int:
         raise CannotStart(str(error)) from error
     print(f"{made}: {made.stat().st_size / (1 << 20):.0f} MiB; copy it into the image's folder at the other cloudlets")
     return 0
+
+
+async def _check(options: argparse.Namespace) -> int:
+    from agents.check import Outcome, look
+    from controller.wire.checks import text
+
+    found = await look(load(options.config), options.to)
+    print(text(found, options.output))
+    return int(any(one.outcome is Outcome.FAILED for one in found))
 
 
 async def _run(config: Path) -> int:

@@ -8,6 +8,10 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from types import TracebackType
 from typing import Self
 
@@ -52,11 +56,21 @@ class ControllerAway(Exception):  # noqa: N818 - a condition that passes, not a 
 
 
 class ControllerRefused(Exception):  # noqa: N818 - an answer
-    """The controller refused a call. `status` is the HTTP status; the text is the problem's detail (RFC 9457)."""
+    """The controller refused a call. `status` is the HTTP status; the text is the problem's detail (RFC 9457). `clock`
+    is the controller's time, if it said so."""
 
-    def __init__(self, status: int, detail: str) -> None:
+    def __init__(self, status: int, detail: str, clock: datetime | None = None) -> None:
         super().__init__(detail)
-        self.status = status
+        self.status, self.clock = status, clock
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """The words of a host at the controller's address to anybody; nobody has checked them. `authorities` are to be
+    trusted, PEM, None if it issues no certificates; `clock` is its time."""
+
+    authorities: str | None
+    clock: datetime | None
 
 
 class Controller:
@@ -99,14 +113,23 @@ class Controller:
     async def authorities(self) -> Authorities:
         """Return the authorities to trust according to the host at the controller's address, which nobody has
         checked."""
+        return _authorities(await self._unchecked())
+
+    async def greet(self) -> Greeting:
+        """Ask the host at the controller's address what it says to anybody."""
+        try:
+            answer = await self._unchecked()
+        except ControllerRefused as refused:
+            if refused.status != HTTPStatus.NOT_FOUND:
+                raise
+            return Greeting(None, refused.clock)
+        return Greeting(_authorities(answer).authorities, _clock(answer))
+
+    async def _unchecked(self) -> httpx.Response:
         nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         nobody.check_hostname, nobody.verify_mode = False, ssl.CERT_NONE
         async with self._new(nobody) as client:
-            answer = await self._ask(client, "GET", "enrolments/authorities", {})
-        try:
-            return Authorities.model_validate_json(answer.content)
-        except ValidationError as error:
-            raise ControllerAway(f"sent authorities as this agent does not understand: {error}") from error
+            return await self._ask(client, "GET", "enrolments/authorities", {})
 
     async def enrol(self, request: EnrolmentRequest) -> Enrolment:
         """Trade the one-time token for a credential."""
@@ -293,6 +316,22 @@ def _reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
+def _authorities(answer: httpx.Response) -> Authorities:
+    try:
+        return Authorities.model_validate_json(answer.content)
+    except ValidationError as error:
+        raise ControllerAway(f"sent authorities as this agent does not understand: {error}") from error
+
+
+def _clock(response: httpx.Response) -> datetime | None:
+    """Return the time in the header Date (RFC 9110, section 6.6.1)."""
+    try:
+        clock = parsedate_to_datetime(response.headers.get("date", ""))
+    except ValueError:
+        return None
+    return clock if clock.tzinfo is not None else None
+
+
 def _check(response: httpx.Response) -> None:
     if response.is_success:
         return
@@ -303,5 +342,5 @@ def _check(response: httpx.Response) -> None:
     except (ValueError, AttributeError):
         pass
     if response.is_client_error and response.status_code not in (408, 429):
-        raise ControllerRefused(response.status_code, detail)
+        raise ControllerRefused(response.status_code, detail, _clock(response))
     raise ControllerAway(detail)
