@@ -1,5 +1,6 @@
-"""`weft-controller`: serves the API, copies the database, makes the authority. Each command imports its own modules,
-because importing the whole controller takes seconds, which a mistyped command should not cost."""
+"""`weft-controller`: serves the API, copies and restores the database, makes the authority, checks the settings. Each
+command imports its own modules, because importing the whole controller takes seconds, which a mistyped command should
+not cost."""
 
 import argparse
 import asyncio
@@ -14,6 +15,7 @@ from controller.wire import logs
 from controller.wire.release import DISTRIBUTION, release
 
 if TYPE_CHECKING:
+    from controller.settings import Settings
     from controller.trust.ceremony import CertificateInUse
 
 ENVIRONMENT = """environment:
@@ -66,7 +68,7 @@ def _add_authority(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         verb.add_argument("directory", type=Path, metavar="DIRECTORY")
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="weft-controller",
         description="The VPN controller of a region of cloudlets: REST API, intent, desired states.",
@@ -74,6 +76,12 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"weft-controller {release()}")
+    parser.add_argument(
+        "--env-file",
+        type=Path,
+        metavar="FILE",
+        help="settings that are not in the environment: /etc/weft/controller.env",
+    )
     parser.add_argument("--verbose", action="store_true", help="log what is done, not only what is wrong")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", help="serves if none is given")
     copying = commands.add_parser(
@@ -90,8 +98,30 @@ def _parser() -> argparse.ArgumentParser:
         "deleted by hand, and names them. Stop all controllers before --delete.",
     )
     mending.add_argument("--delete", type=Path, metavar="FILE", help="take them out; they are written to FILE before")
+    _add_offline(commands)
     _add_authority(commands)
     return parser
+
+
+def _add_offline(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    backup = commands.add_parser("backup", help="copy the database into a new file, named by the time")
+    backup.add_argument("folder", type=Path, metavar="DIRECTORY", help="where the files are")
+    backup.add_argument("--keep", type=_count, metavar="N", help="delete all but the latest N of these files")
+    restore = commands.add_parser("restore", help="fill the database from a backup, also of an earlier release")
+    restore.add_argument("file", type=Path, metavar="FILE", help="what `backup` has written")
+    restore.add_argument("--replace", action="store_true", help="put a database of SQLite aside before")
+    down = commands.add_parser("downgrade", help="take the database back to the step of an earlier release")
+    down.add_argument("step", metavar="STEP", help="the step that the earlier release's `weft-controller check` names")
+    down.add_argument("--dry-run", action="store_true", help="only say what would be reverted, and lost")
+    check = commands.add_parser("check", help="whether a controller can start with these settings; exit code 1: not so")
+    check.add_argument("--output", choices=("table", "json"), default="table", help="for users or for programs [table]")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
 
 
 def _authority(arguments: argparse.Namespace) -> str:
@@ -110,24 +140,77 @@ def _authority(arguments: argparse.Namespace) -> str:
             case "switch":
                 return ceremony.switch(directory)
             case "finish":
-                return ceremony.finish(directory, [] if arguments.force else _in_use(ceremony.former(directory)))
+                former = ceremony.former(directory)
+                return ceremony.finish(directory, [] if arguments.force else _in_use(arguments, former))
         return ceremony.renew(directory, arguments.root_key, at)
     except ceremony.NotMade as error:
         raise Failure(str(error)) from error
 
 
-def _url() -> str:
-    """Return the database URL of the settings."""
+def _settings(arguments: argparse.Namespace) -> "Settings":
     from controller.settings import BadSettings, read_settings
 
     try:
-        return read_settings().database_url
+        return read_settings(arguments.env_file)
     except BadSettings as error:
         raise Failure(str(error)) from error
 
 
-def _in_use(issuer: str) -> "Sequence[CertificateInUse]":
-    url = _url()
+def _url(arguments: argparse.Namespace) -> str:
+    """Return the database URL of the settings."""
+    return _settings(arguments).database_url
+
+
+def _backup(arguments: argparse.Namespace) -> str:
+    url = _url(arguments)
+    with _database():
+        from controller.core.clock import now
+        from controller.db.copy import NotCopied
+        from controller.offline.backup import backup
+
+        try:
+            return asyncio.run(backup(url, arguments.folder, arguments.keep, now()))
+        except NotCopied as error:
+            raise Failure(str(error)) from error
+
+
+def _restore(arguments: argparse.Namespace) -> str:
+    url = _url(arguments)
+    with _database():
+        from controller.core.clock import now
+        from controller.db.copy import NotCopied
+        from controller.offline.restore import restore
+
+        try:
+            return asyncio.run(restore(url, arguments.file, arguments.replace, now()))
+        except NotCopied as error:
+            raise Failure(str(error)) from error
+
+
+def _downgrade(arguments: argparse.Namespace) -> str:
+    url = _url(arguments)
+    with _database():
+        from controller.offline.downgrade import NotDowngraded, down
+
+        try:
+            return asyncio.run(down(url, arguments.step, arguments.dry_run))
+        except NotDowngraded as error:
+            raise Failure(str(error)) from error
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from controller.core.clock import now
+    from controller.offline.check import check
+    from controller.wire.checks import Outcome, text
+
+    settings = _settings(arguments)
+    found = asyncio.run(check(settings, now()))
+    print(text(found, arguments.output))
+    return int(any(one.outcome is Outcome.FAILED for one in found))
+
+
+def _in_use(arguments: argparse.Namespace, issuer: str) -> "Sequence[CertificateInUse]":
+    url = _url(arguments)
     with _database():
         from controller.db.rotation import in_use
 
@@ -135,7 +218,7 @@ def _in_use(issuer: str) -> "Sequence[CertificateInUse]":
 
 
 def _copy(arguments: argparse.Namespace) -> str:
-    url = _url()
+    url = _url(arguments)
     with _database():
         from controller.db.copy import NotCopied, copy_database
 
@@ -145,12 +228,12 @@ def _copy(arguments: argparse.Namespace) -> str:
             raise Failure(str(error)) from error
 
 
-def _serve() -> None:
+def _serve(arguments: argparse.Namespace) -> None:
     from controller.server import sockets
-    from controller.settings import BadSettings, read_settings
+    from controller.settings import BadSettings
 
+    settings = _settings(arguments)
     try:
-        settings = read_settings()
         opened = sockets.opened(settings)
     except BadSettings as error:
         raise Failure(str(error)) from error
@@ -171,7 +254,7 @@ def _serve() -> None:
 
 
 def _mend(arguments: argparse.Namespace) -> str:
-    url = _url()
+    url = _url(arguments)
     with _database():
         from controller.db.dangling import NotMended, mend
 
@@ -202,17 +285,28 @@ def _database() -> Iterator[None]:
         raise Failure(f"WEFT_DATABASE_URL: {reason}") from error
 
 
+_COMMANDS = {
+    "backup": _backup,
+    "ca": _authority,
+    "copy": _copy,
+    "downgrade": _downgrade,
+    "mend": _mend,
+    "restore": _restore,
+}
+
+
 def main() -> None:
     """Run `weft-controller`."""
-    arguments = _parser().parse_args()
+    arguments = parser().parse_args()
     logs.begin(logging.INFO if arguments.verbose else logging.WARNING)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         if arguments.command is None:
-            _serve()
+            _serve(arguments)
+        elif arguments.command == "check":
+            sys.exit(_check(arguments))
         else:
-            work = {"ca": _authority, "copy": _copy, "mend": _mend}[arguments.command]
-            print(f"weft-controller: {work(arguments)}")
+            print(f"weft-controller: {_COMMANDS[arguments.command](arguments)}")
     except Failure as error:
         sys.exit(f"weft-controller: {error}")
 

@@ -163,10 +163,13 @@ class BadSettings(Exception):  # noqa: N818 - it says what is
     """Settings that cannot be used; the message is one sentence for the operator."""
 
 
-def read_settings() -> Settings:
-    """Return the settings of the environment; raises BadSettings."""
+def read_settings(file: Path | None = None) -> Settings:
+    """Return the settings of the environment, and of a file with lines NAME=VALUE for what is not in it. Raises
+    BadSettings."""
+    if file is not None and not os.access(file, os.R_OK):
+        raise BadSettings(f"--env-file {file}: cannot be read")
     try:
-        return Settings()
+        return Settings(_env_file=file)
     except ValidationError as error:
         first = error.errors()[0]
         name = "WEFT_" + "_".join(str(part) for part in first["loc"]).upper()

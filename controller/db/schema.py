@@ -1,12 +1,13 @@
 """All tables in one place, and the code that brings a database up to date with them."""
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.script import Script, ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, MetaData
 
@@ -130,6 +131,43 @@ async def downgrade(database: Database, revision: str = "base") -> None:
 def head() -> str | None:
     """Return the latest migration of this release."""
     return ScriptDirectory.from_config(_config(None)).get_current_head()
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A migration: its step, its title, and what its way back loses, as its author says."""
+
+    step: str
+    title: str
+    loses: str
+
+
+def reverted(at: str, to: str) -> list[Migration]:
+    """Return the migrations that lead from step `to` to step `at`, the latest first. Raises UnknownRevision if one of
+    the steps is not among this release's, or `to` is later."""
+    steps = [script.revision for script in _scripts()]
+    for one in (at, to):
+        if one not in steps:
+            raise UnknownRevision(f"there is no step {one} in this release: it has {steps[-1]} to {steps[0]}")
+    if steps.index(to) < steps.index(at):
+        raise UnknownRevision(f"step {to} is later than {at}, where the database is; a controller's start goes forward")
+    return [_migration(script) for script in _scripts()[steps.index(at) : steps.index(to)]]
+
+
+def _migration(script: Script) -> Migration:
+    said = script.module.downgrade.__doc__
+    return Migration(script.revision, script.doc, " ".join(said.split()) if said else "nothing is lost")
+
+
+def known(revision: str) -> bool:
+    """Return whether this release has a migration."""
+    return any(script.revision == revision for script in _scripts())
+
+
+@cache
+def _scripts() -> list[Script]:
+    """Return all migrations, the latest first."""
+    return list(ScriptDirectory.from_config(_config(None)).walk_revisions())
 
 
 def step(connection: Connection) -> str | None:
