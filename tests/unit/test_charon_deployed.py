@@ -98,7 +98,7 @@ def test_it_has_the_processor_as_in_the_lab() -> None:
 
 
 def test_the_same_packages_everywhere() -> None:
-    image = [word for line in instructions(ROOT / "deploy/agent.Dockerfile") if line[0] == "RUN" for word in line]
+    image = [word for line in instructions(ROOT / "deploy/weft.Dockerfile") if line[0] == "RUN" for word in line]
     [page] = re.findall(
         r"^ +apt-get install --no-install-recommends (.*)$", (ROOT / "docs/network/ipsec.md").read_text(), re.MULTILINE
     )
@@ -110,7 +110,7 @@ def test_the_same_packages_everywhere() -> None:
 @pytest.mark.skipif(not Path("/usr/lib/ipsec/plugins").exists(), reason="no strongSwan on this machine")
 @pytest.mark.usefixtures("esp")
 def test_they_have_every_plugin(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    here = packages((ROOT / "deploy/agent.Dockerfile").read_text()) | {"libstrongswan", "strongswan-libcharon"}
+    here = packages((ROOT / "deploy/weft.Dockerfile").read_text()) | {"libstrongswan", "strongswan-libcharon"}
     [plugins] = re.findall(r"load = (.*)", told(config, capsys))
     for plugin in plugins.split():
         file = f"/usr/lib/ipsec/plugins/libstrongswan-{plugin}.so"

@@ -3,13 +3,14 @@
 If the machine has a compose tool, that tool checks the file too; the tests do not build the images."""
 
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import yaml
@@ -17,13 +18,14 @@ import yaml
 from agents import settings as agent_settings
 from agents.leases.journal import PROOFS
 from controller.settings import Settings, read_secret
+from deploy.packages.package import PACKAGES
 from lab import daemons
 from tests import sandbox
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-DOCKERFILES = sorted((ROOT / "deploy").glob("*.Dockerfile"))
+DOCKERFILE = ROOT / "deploy/weft.Dockerfile"
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
 HOST_STATE = {"agent", "charon", "gobgpd", "zebra", "bgpd"}
 """The parts of a PE, which share the host's network namespace."""
@@ -33,6 +35,17 @@ def instructions(dockerfile: Path) -> list[list[str]]:
     """Return the instructions, each as a list of words, without comments and line continuations."""
     text = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", dockerfile.read_text(), flags=re.MULTILINE))
     return [shlex.split(line) for line in text.splitlines() if line.strip()]
+
+
+def stages() -> dict[str, list[list[str]]]:
+    """Return the instructions of each target, from its FROM on."""
+    found: dict[str, list[list[str]]] = {}
+    for line in instructions(DOCKERFILE):
+        if line[0] == "FROM":
+            here = found.setdefault(line[3], [])
+        if found:
+            here.append(line)
+    return found
 
 
 def compose_tool() -> list[str] | None:
@@ -89,7 +102,9 @@ def test_every_service_has_no_more_than_it_needs(name: str) -> None:
     image = service["image"]
     assert "/" not in image, "images are named without a registry's host"
     if "build" in service:
-        assert (ROOT / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+        build = service["build"]
+        assert (ROOT / os.path.normpath(f"{build['context']}/{build['dockerfile']}")) == DOCKERFILE
+        assert image == f"weft-{build['target']}" and build["target"] in stages()
 
 
 def test_the_route_servers_are_a_pair_that_differs_only_in_itself() -> None:
@@ -132,7 +147,7 @@ def test_agents_are_served_over_tls_when_that_is_wanted(monkeypatch: pytest.Monk
     assert settings.agent_listen is not None and settings.agent_tls_only
     port, service = settings.agent_listen.rpartition(":")[2], SERVICES["controller"]
     assert f"${{WEFT_AGENT_PUBLISH:-127.0.0.1}}:{port}:{port}" in service["ports"] and "WEFT_AGENT_PUBLISH" in described
-    assert any(line[0] == "EXPOSE" and port in line for line in instructions(ROOT / "deploy/controller.Dockerfile"))
+    assert any(line[0] == "EXPOSE" and port in line for line in stages()["controller"])
     assert str(settings.session_secret_file) in {f"/run/secrets/{secret}" for secret in service["secrets"]}
     text = (ROOT / "deploy/agent.toml").read_text()
     instead = re.sub(r"^(controller = .*)\n# (controller = .*)$", r"\2", text, flags=re.MULTILINE)
@@ -189,34 +204,21 @@ def test_the_route_servers_options_are_those_of_the_lab() -> None:
     assert set(re.findall(r" (--[a-z-]+)", used)) <= lab
 
 
-@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
-def test_what_a_dockerfile_copies_is_there(dockerfile: Path) -> None:
-    stages: set[str] = set()
-    lines = instructions(dockerfile)
-    assert lines[0][0] == "FROM"
-    for word, *arguments in lines:
-        if word == "FROM":
-            assert "/" not in arguments[0] and "." not in arguments[0].split(":")[0], "images by their short names"
-            assert ":" in arguments[0], "a version is pinned"
-            stages |= set(arguments[2:])
-        elif word == "COPY":
-            source = next((a.split("=")[1] for a in arguments if a.startswith("--from=")), None)
-            paths = [a for a in arguments if not a.startswith("--")][:-1]
-            assert source is None or source in stages
-            assert source or all((ROOT / path).exists() for path in paths), paths
+def test_images_stand_on_a_pinned_debian() -> None:
+    [base] = [line[1] for line in instructions(DOCKERFILE) if line[0] == "ARG"]
+    assert re.fullmatch(r"BASE=debian:\d+-slim", base), "a short name with a release"
+    assert [lines[0][1] for lines in stages().values()] == ["${BASE}", "base", "base", "base"]
+    text = DOCKERFILE.read_text()
+    assert not re.search(r"pip install|go install|curl |wget |^COPY|^ADD", text, re.MULTILINE), "packages alone"
 
 
-def test_what_an_image_installs_is_in_it() -> None:
-    """A wheel of the project needs every top-level package that its entry points and imports name."""
-    project = cast(dict[str, Any], tomllib.loads((ROOT / "pyproject.toml").read_text())["project"])
-    for dockerfile in (ROOT / "deploy/controller.Dockerfile", ROOT / "deploy/agent.Dockerfile"):
-        copied = {word for line in instructions(dockerfile) if line[0] == "COPY" for word in line[1:]}
-        assert {"pyproject.toml", project["readme"]} <= copied
-        for line in instructions(dockerfile):
-            if line[0] == "ENTRYPOINT":
-                [program] = json.loads(" ".join(line[1:]).replace("[", '["').replace("]", '"]'))
-                assert program in project["scripts"]
-                assert project["scripts"][program].split(".")[0] in copied
+@pytest.mark.parametrize("target", ["controller", "routeserver", "agent"])
+def test_an_image_is_its_package(target: str) -> None:
+    lines = stages()[target]
+    installed = {word for line in lines for word in line if word.startswith("weft-")} & PACKAGES.keys()
+    assert f"weft-{target}" in installed
+    [entry] = [line for line in lines if line[0] == "ENTRYPOINT"]
+    assert entry[1].strip("[]") == f"weft-{target}"
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
@@ -225,11 +227,15 @@ def test_units(unit: Path) -> None:
     program = Path(service["ExecStart"][0].split()[0])
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert program.name in {*scripts, "weft-routeserver", "gobgpd", "charon"}
+    if service.get("Type") == ["oneshot"]:
+        assert unit.with_suffix(".timer").is_file()
+        return
     assert service["Restart"] == ["on-failure"] and service["WantedBy"] == ["multi-user.target"]
 
 
 MOST_EXPOSED = {
     "weft-agent": 3.5,
+    "weft-backup": 1.5,
     "weft-charon": 2.2,
     "weft-controller": 1.5,
     "weft-gobgpd": 2.0,
@@ -238,6 +244,7 @@ MOST_EXPOSED = {
 """The maximum exposure of each unit, of 10, as `systemd-analyze security` counts. The agent needs the packet filter,
 all sockets and machines."""
 CAPABILITIES = {
+    "weft-backup": set(),
     "weft-agent": {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"},
     "weft-charon": {"CAP_NET_ADMIN", "CAP_NET_BIND_SERVICE"},
     "weft-controller": set(),
@@ -274,7 +281,7 @@ def test_machines_outlive_the_agent() -> None:
 def test_systemd_takes_them(unit: Path, tmp_path: Path) -> None:
     """The programs are replaced by existing ones, as the unit is not responsible for their presence."""
     known = tmp_path / unit.name
-    known.write_text(re.sub(r"/(opt/weft\S*/bin|usr/lib/ipsec)/[a-z-]+", "/bin/true", unit.read_text()))
+    known.write_text(re.sub(r"/usr/(bin|lib/weft/bin|lib/ipsec)/[a-z-]+", "/bin/true", unit.read_text()))
     done = subprocess.run(["systemd-analyze", "verify", str(known)], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and unit.name not in done.stderr, done.stderr
     threshold = f"--threshold={MOST_EXPOSED[unit.stem] * 10:.0f}"
@@ -285,9 +292,8 @@ def test_systemd_takes_them(unit: Path, tmp_path: Path) -> None:
 
 def test_the_agent_s_image_has_a_hypervisor() -> None:
     """The image installs QEMU of the release that lab/qemu finds, as everywhere else."""
-    lines = instructions(ROOT / "deploy/agent.Dockerfile")
-    assert ["COPY", "lab/qemu", "/usr/local/sbin/weft-qemu"] in lines
-    assert any(line[0] == "RUN" and "weft-qemu" in line for line in lines)
+    assert PACKAGES["weft-agent"].files["usr/lib/weft/bin/weft-qemu"] == "lab/qemu"
+    assert any(line[0] == "RUN" and "/usr/lib/weft/bin/weft-qemu" in line for line in stages()["agent"])
 
 
 def test_the_daemons_have_units() -> None:
@@ -298,22 +304,3 @@ def test_scripts_are_clean() -> None:
     if shutil.which("shellcheck") is None:
         pytest.skip("no shellcheck on this machine")
     subprocess.run(["shellcheck", str(ROOT / "deploy/make-secrets")], check=True)
-
-
-@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
-def test_an_image_is_built_from_pinned_parts(dockerfile: Path) -> None:
-    """Debian's packages are the exception, as security updates replace them."""
-    constrained = {
-        line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line
-    }
-    stages: set[str] = set()
-    for words in instructions(dockerfile):
-        if words[0] == "FROM":
-            assert words[1] in stages or re.search(r":[\w.-]*\d", words[1]), f"any release of {words[1]}"
-            stages |= {words[3]} if len(words) > 2 else set()
-        text = " ".join(words)
-        if "pip install" in text:
-            assert "-c constraints.txt" in text, text
-            named = [word for word in words[words.index("constraints.txt") + 1 :] if not word.startswith(("-", "."))]
-            assert {name.lower() for name in named} <= constrained, text
-        assert not re.search(r"go install \S+@latest|curl |wget ", text), text

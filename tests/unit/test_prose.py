@@ -33,7 +33,7 @@ def bare(text: str) -> list[str]:
     return BARE.findall(" ".join(text.split()))
 
 
-@pytest.mark.parametrize("folder", ["controller", "agents", "lab", "migrations", "tests"])
+@pytest.mark.parametrize("folder", ["controller", "agents", "lab", "deploy", "migrations", "tests"])
 def test_docstrings_name_the_actor(folder: str) -> None:
     for path in sorted((ROOT / folder).rglob("*.py")):
         for text in texts(ast.parse(path.read_text())):
@@ -53,7 +53,7 @@ def raised(tree: ast.AST) -> Iterator[str]:
                     yield text.value
 
 
-@pytest.mark.parametrize("folder", ["controller", "agents", "lab"])
+@pytest.mark.parametrize("folder", ["controller", "agents", "lab", "deploy"])
 def test_errors_name_the_actor(folder: str) -> None:
     for path in sorted((ROOT / folder).rglob("*.py")):
         for text in raised(ast.parse(path.read_text())):

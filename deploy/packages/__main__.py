@@ -1,0 +1,67 @@
+"""`make packages`. Exit codes: 0 all packages are built, 1 one could not be, 2 wrong usage."""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from deploy.packages import deb, repository, root, version
+from deploy.packages.failure import NotBuilt
+from deploy.packages.package import PACKAGES, Package
+from deploy.packages.root import Build
+from deploy.packages.target import ARCHITECTURES, RELEASES, Target
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build packages, and the repository of them."""
+    options = _parser().parse_args(arguments)
+    targets = [Target(RELEASES[release], of) for release in options.release for of in options.architecture]
+    try:
+        built = Build(ROOT, version.of_tree(ROOT), version.commit_time(ROOT), ROOT / "build/bin")
+        print(f"== Weft {built.version.python}", flush=True)
+        to = options.output / "repository"
+        for name in options.package:
+            _build(built, PACKAGES[name], targets, to / "pool")
+        signed = repository.index(to, built.seconds)
+        repository.checksums(to)
+    except NotBuilt as error:
+        print(f"packages: {error}", file=sys.stderr)
+        return 1
+    print(f"== {to}: " + ("signed" if signed else f"not signed, since {repository.SIGNING_KEY} names no key"))
+    return 0
+
+
+def _build(built: Build, package: Package, targets: Sequence[Target], pool: Path) -> None:
+    """Build a package for all targets, into the pool of each release. One that fits everywhere is built once."""
+    made: Path | None = None
+    for target in targets:
+        into = pool / target.release.name
+        if package.anywhere and made is not None:
+            if made.parent != into:
+                into.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(made, into / made.name)
+            continue
+        with tempfile.TemporaryDirectory(prefix="weft-packages-") as temporary:
+            tree = Path(temporary) / "root"
+            tree.mkdir()
+            root.fill(built, package, target, tree)
+            made = deb.pack(package, target, built.version, tree, into, built.seconds)
+        print(f"   {made.name}  {made.stat().st_size / 1e6:.1f} MB", flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make packages", description="Debian packages of Weft, and a repository.")
+    add = parser.add_argument
+    add("--release", nargs="+", choices=RELEASES, default=list(RELEASES), help="releases of Debian (all)")
+    add("--architecture", nargs="+", choices=ARCHITECTURES, default=list(ARCHITECTURES), help="architectures (all)")
+    add("--package", nargs="+", choices=PACKAGES, default=list(PACKAGES), help="packages (all)")
+    add("--output", type=Path, default=ROOT / "build/packages", help="a folder (build/packages)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
