@@ -4,6 +4,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +60,24 @@ func value(families map[string]*dto.MetricFamily, name string, labels ...string)
 	return 0, false
 }
 
+// inventory returns a line for each of our families, and for each of the process but its traffic, which not every kernel
+// counts: its name, type and labels.
+func inventory(families map[string]*dto.MetricFamily) string {
+	var lines []string
+	for name, family := range families {
+		if !strings.HasPrefix(name, "weft_") && !strings.HasPrefix(name, "process_") || strings.HasPrefix(name, "process_network_") {
+			continue
+		}
+		line := name + " " + strings.ToLower(family.GetType().String())
+		for _, label := range family.GetMetric()[0].GetLabel() {
+			line += " " + label.GetName()
+		}
+		lines = append(lines, line+"\n")
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
 func TestMetrics(t *testing.T) {
 	h := build(t)
 	h.scrape() // without a rule set
@@ -96,6 +116,14 @@ func TestMetrics(t *testing.T) {
 		up, _ := value(families, "bmp_up", "station", listener.Addr().String())
 		return lost == 1 && up == 1
 	})
+	// Alerting rules and dashboards (deploy/monitoring) are tested against this file.
+	golden, err := os.ReadFile("testdata/metrics.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := inventory(families); got != string(golden) {
+		t.Errorf("testdata/metrics.txt differs from these metrics:\n%s", got)
+	}
 	vpls := func(peer string) []string { return []string{"peer", peer, "family", "l2vpn-vpls"} }
 	for _, c := range []struct {
 		name   string
