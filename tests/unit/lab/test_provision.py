@@ -22,6 +22,7 @@ PACKAGES = {
     "openssl": "openssl",
     "pgrep": "procps",
     "ping": "iputils-ping",
+    "promtool": "prometheus",
     "setsid": "util-linux",
     "shellcheck": "shellcheck",
     "ss": "iproute2",
