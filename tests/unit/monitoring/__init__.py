@@ -1,0 +1,1 @@
+"""The alerting rules and dashboards of `deploy/monitoring`, compared with the metrics that the code exposes."""
