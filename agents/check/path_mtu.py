@@ -1,5 +1,7 @@
 """The MTU of the way to other cloudlets, by packets that must not be fragmented (RFC 1191)."""
 
+import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 
 from agents import command
@@ -13,17 +15,18 @@ WANTED = 1500
 
 _LEAST, _MOST = 576, 9216
 _SECONDS = 5.0
+_TOLD = re.compile(r"mtu ?[=:] ?(\d{3,5})")
 
 
 async def results(vteps: Sequence[str], wanted: int) -> list[Result]:
     """Return a result for each VTEP. `wanted` is the MTU that the settings assume."""
-    return [await _result(vtep, wanted) for vtep in vteps]
+    return await asyncio.gather(*(_result(vtep, wanted) for vtep in vteps))
 
 
 async def _result(vtep: str, wanted: int) -> Result:
     subject = f"path to {vtep}"
     try:
-        mtu = await largest(lambda size: _passes(vtep, size))
+        mtu = await largest(lambda size: _probe(vtep, size))
     except (OSError, TimeoutError) as error:
         return failed(subject, f"ping cannot be run: {error}", "apt install iputils-ping")
     if mtu is None:
@@ -34,21 +37,23 @@ async def _result(vtep: str, wanted: int) -> Result:
     return warning(subject, f"MTU {mtu} bytes, and the settings assume {wanted}", remedy)
 
 
-async def largest(passes: Callable[[int], Awaitable[bool]]) -> int | None:
-    """Return the largest size, in bytes, of an IP packet that passes; None if not even the smallest does."""
-    if not await passes(_LEAST):
+async def largest(probe: Callable[[int], Awaitable[int]]) -> int | None:
+    """Return the largest size, in bytes, of an IP packet that passes; None if not even the smallest does. `probe` sends
+    a packet of a size, and returns the largest size that may pass after its answer: its own if it passed."""
+    if await probe(_LEAST) < _LEAST:
         return None
-    low, high = _LEAST, _MOST + 1
-    if await passes(WANTED):
-        low = WANTED
-    else:
-        high = WANTED
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if await passes(middle) else (low, middle)
+    low, high, size = _LEAST, _MOST, WANTED
+    while low < high:
+        passing = await probe(size)
+        low, high = (size, high) if passing >= size else (low, max(low, passing))
+        size = (low + high + 1) // 2
     return low
 
 
-async def _passes(vtep: str, size: int) -> bool:
-    argv = ("ping", "-n", "-q", "-c", "1", "-W", "1", "-M", "do", "-s", str(size - HEADERS), vtep)
-    return (await command.run(*argv, seconds=_SECONDS)).code == 0
+async def _probe(vtep: str, size: int) -> int:
+    argv = ("ping", "-n", "-c", "1", "-W", "1", "-M", "do", "-s", str(size - HEADERS), vtep)
+    ended = await command.run(*argv, seconds=_SECONDS)
+    if ended.code == 0:
+        return size
+    told = _TOLD.search(ended.out + ended.complaint)
+    return min(size - 1, int(told[1])) if told else size - 1

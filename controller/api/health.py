@@ -81,6 +81,7 @@ async def metrics(region: Running) -> Response:
     gauges.generation.set(intent.generation)
     gauges.leading.set(region.replication.leadership.leading)
     gauges.agents.set(region.agents.registry.connected)
+    gauges.agents_expected.set(sum(one.managed for one in intent.cloudlets.values()))
     gauges.cloudlets.set(len(intent.cloudlets))
     gauges.endpoints.set(len(intent.endpoints))
     gauges.vcps.set(len(intent.vcps))

@@ -26,6 +26,11 @@ class Metrics:
         self.generation = Gauge("weft_generation", "Generation of the rule set", registry=self.registry)
         self.leading = Gauge("weft_leading", "1 if it does the background work of all replicas", registry=self.registry)
         self.agents = Gauge("weft_agents_connected", "Agents with an open stream", registry=self.registry)
+        self.agents_expected = Gauge(
+            "weft_agents_expected",
+            "Cloudlets that have enrolled and whose agent should be connected",
+            registry=self.registry,
+        )
         self.cloudlets = Gauge("weft_cloudlets", "Cloudlets", registry=self.registry)
         self.endpoints = Gauge("weft_endpoints", "Endpoints", registry=self.registry)
         self.vcps = Gauge("weft_vcps", "Virtual Cloud Pools", registry=self.registry)

@@ -25,6 +25,10 @@ FABRIC = "weft-towns"
 BESIDE = ("postgresql", "frr", "frr-pythontools", "iputils-ping", "init", "procps", "strongswan-charon")
 """Packages of Debian that the hosts install, apart from those that Weft's packages need."""
 
+_APT = (
+    'APT::Install-Recommends "false"; Binary::apt-get::APT::Keep-Downloaded-Packages "true"; '
+    'Dpkg::Use-Pty "false"; quiet "2";'
+)
 _SCP = Path(__file__).parent / "scp"
 
 
@@ -94,12 +98,11 @@ def base(repository: Path) -> Path:
     script = f"""
         export DEBIAN_FRONTEND=noninteractive
         echo 'deb [trusted=yes] file:/srv/repository {release()} main' >/etc/apt/sources.list.d/weft.list
-        echo 'APT::Install-Recommends "false"; Binary::apt-get::APT::Keep-Downloaded-Packages "true"; Dpkg::Use-Pty "false"; quiet "2";' \\
-          >/etc/apt/apt.conf.d/50hosts
+        echo '{_APT}' >/etc/apt/apt.conf.d/50hosts
         printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d
         chmod 755 /usr/sbin/policy-rc.d
         apt-get update -q
-        apt-get install -qy init iputils-ping
+        apt-get install -qy init iproute2 iputils-ping
         apt-get install -qy --download-only weft-controller weft-routeserver weft-agent weft-cli {" ".join(BESIDE)}
         rm -r /srv/repository /etc/apt/sources.list.d/weft.list /usr/sbin/policy-rc.d
         echo >/etc/resolv.conf

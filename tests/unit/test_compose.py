@@ -245,7 +245,7 @@ MOST_EXPOSED = {
 all sockets and machines."""
 CAPABILITIES = {
     "weft-backup": set(),
-    "weft-agent": {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE"},
+    "weft-agent": {"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_NET_BIND_SERVICE", "CAP_DAC_OVERRIDE", "CAP_CHOWN"},
     "weft-charon": {"CAP_NET_ADMIN", "CAP_NET_BIND_SERVICE"},
     "weft-controller": set(),
     "weft-gobgpd": {"CAP_NET_BIND_SERVICE"},
