@@ -1,7 +1,5 @@
 """A host: a root in a folder, a network namespace, and systemd as the first process of both."""
 
-import os
-import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -63,17 +61,23 @@ class BootedHost:
 
     def off(self) -> None:
         """End every process of the host at once, as a power cut does."""
-        if self._pid:
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGKILL)
+        if self._group.exists():
+            (self._group / "cgroup.kill").write_text("1")
         if self._process is not None:
             self._process.wait()
-        self._pid = 0
-        for folder in sorted(self._group.rglob("*"), reverse=True):
-            if folder.is_dir():
+        self._process, self._pid = None, 0
+        until(self._removed, f"the control groups of {self.name} are empty")
+
+    def _removed(self) -> bool:
+        """Remove the control groups, which is possible once their processes are gone."""
+        try:
+            for folder in sorted((one for one in self._group.rglob("*") if one.is_dir()), reverse=True):
                 folder.rmdir()
-        if self._group.exists():
-            self._group.rmdir()
+            if self._group.exists():
+                self._group.rmdir()
+        except OSError:
+            return False
+        return True
 
     def _begun(self) -> bool:
         """Find systemd's process, as this machine numbers it."""
