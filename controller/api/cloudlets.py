@@ -58,7 +58,7 @@ class NewCloudlet(Body):
     longitude: Annotated[float | None, Field(ge=-180, le=180, description="WGS-84 degrees.")] = None
 
 
-class Description(Body):
+class CloudletDescription(Body):
     """New labels and position. A value that is not given stays. Labels are merged with the present ones; null removes
     one (RFC 7396). A position needs both latitude and longitude, or null for both."""
 
@@ -173,7 +173,7 @@ async def show(name: NamePath, region: Running, response: Response) -> Cloudlet:
 
 @router.patch("/{name}", responses=errors(404, 409, 412), summary="Describe a cloudlet")
 async def describe(
-    name: NamePath, body: Description, region: Running, dry_run: DryRun = False, if_match: IfMatch = None
+    name: NamePath, body: CloudletDescription, region: Running, dry_run: DryRun = False, if_match: IfMatch = None
 ) -> ChangeResult:
     """Change the labels and the position of a cloudlet. The same change places its endpoints as the policy in force
     says: `followed` lists the steps."""

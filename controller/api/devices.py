@@ -29,26 +29,26 @@ router = APIRouter(prefix="/api/v1/devices", tags=["devices"], dependencies=[Ope
 EXAMPLE: JsonDict = {"name": "m1", "mac": "02:00:5e:00:00:01", "vm": {"mac": "02:00:5e:00:00:02"}}
 
 
-class Client(Body):
+class DhcpClient(Body):
     """A machine's identity in DHCP: a MAC, a client id, or both (the client id then takes precedence)."""
 
     mac: Mac | None = None
     client_id: ClientId | None = None
 
     @model_validator(mode="after")
-    def _is_known_somehow(self) -> "Client":
+    def _is_known_somehow(self) -> "DhcpClient":
         if self.mac is None and self.client_id is None:
             raise ValueError("give mac, client_id, or both")
         return self
 
 
-class NewDevice(Client):
+class NewDevice(DhcpClient):
     """A device to register: its own MAC or client id, and those of its VM."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     name: Name
-    vm: Client | None = None
+    vm: DhcpClient | None = None
 
     @model_validator(mode="after")
     def _are_two(self) -> "NewDevice":
@@ -58,19 +58,19 @@ class NewDevice(Client):
         return self
 
 
-class Known(BaseModel):
+class KnownClient(BaseModel):
     """A machine's identity in DHCP."""
 
     mac: str | None
     client_id: str | None
 
 
-class Device(Known):
+class Device(KnownClient):
     """A device. `implicit`: it was not registered, but requested an address. `place`: its place, if it was ever
     seen."""
 
     name: str
-    vm: Known | None
+    vm: KnownClient | None
     implicit: Annotated[bool, Field(description="Not registered: it came and asked.")]
     created_at: datetime
     place: Place | None
@@ -145,7 +145,7 @@ def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow], places: di
         name=row.name,
         mac=md.mac if md else None,
         client_id=md.client_id if md else None,
-        vm=Known(mac=vm.mac, client_id=vm.client_id) if vm else None,
+        vm=KnownClient(mac=vm.mac, client_id=vm.client_id) if vm else None,
         implicit=row.implicit,
         created_at=row.created_at,
         place=Place.of(places[row.name]) if row.name in places else None,

@@ -59,7 +59,7 @@ class Difference(BaseModel):
     remedy: str
 
 
-class Checked(BaseModel):
+class Compared(BaseModel):
     """The amount of compared data. `reports` counts the cloudlets whose kernels were compared."""
 
     generation: int
@@ -81,7 +81,7 @@ class Diagnosis(BaseModel):
     ok: bool
     replica: str
     leader: str | None
-    checked: Checked
+    checked: Compared
     differences: list[Difference]
     unconsented: list[str] = Field(default_factory=list)
     unmanaged: list[str] = Field(default_factory=list)
@@ -103,7 +103,7 @@ async def diagnose(region: Running) -> Diagnosis:
         ok=not differences,
         replica=region.replication.replicas.name,
         leader=region.replication.replicas.leader,
-        checked=Checked(
+        checked=Compared(
             generation=rules.generation,
             route_servers=len(servers),
             adj_in=sum(len(server.adj_in) for server in servers),

@@ -25,7 +25,7 @@ TOLD = 100
 """Maximum number of specifications that a plan shows in all; beyond that it shows only their numbers."""
 
 
-class Filtered(BaseModel):
+class FilterChange(BaseModel):
     """The number of Flowspec specifications (RFC 8955) that the PE of an endpoint gets, the number that it loses, and
     the first of them in words, with the signs of diff."""
 
@@ -35,7 +35,7 @@ class Filtered(BaseModel):
     specifications: list[str]
 
 
-class Filter(BaseModel):
+class AccessFilter(BaseModel):
     """A Flowspec specification (RFC 8955) by which the PE of `endpoint` filters the packets that come out of its
     tunnels: in words, and as in BGP (`nlri`, `actions`; hex). `in_kernel` is null until the agent has reported its
     filters. The counters are null if the specification is not in the kernel, and start again when it is installed
@@ -60,7 +60,7 @@ Reports = dict[str, tuple[AccessReport, datetime]]
 @router.get("", responses=errors(), summary="List filters")
 async def index(
     region: Running, endpoint: EndpointFilter = None, limit: pages.Limit = 100, cursor: pages.Cursor = None
-) -> Page[Filter]:
+) -> Page[AccessFilter]:
     """Return the filters that follow from access rules, by the endpoint that the packets go to."""
     intent = region.intent
     name, _, number = pages.after(cursor).partition(" ")
@@ -79,11 +79,11 @@ def _behind(intent: Intent, only: str | None, name: str, number: int) -> Iterato
                 yield endpoint, i, spec
 
 
-def _shown(intent: Intent, reports: Reports, endpoint: str, number: int, spec: FlowSpec) -> Filter:
+def _shown(intent: Intent, reports: Reports, endpoint: str, number: int, spec: FlowSpec) -> AccessFilter:
     as_told = told(spec)
     report, at = reports.get(intent.endpoints[endpoint].cloudlet, (None, None))
     counted = _counted(report, endpoint, as_told.family, as_told.nlri) if report else None
-    return Filter(
+    return AccessFilter(
         endpoint=endpoint,
         number=number,
         specification=str(spec),
@@ -103,12 +103,12 @@ def _counted(report: AccessReport, endpoint: str, family: FlowFamily, nlri: str)
     return next((one for one in report.filters if (one.endpoint, one.family, one.nlri) == wanted), None)
 
 
-def filtered(differences: Iterable[FilterDifference]) -> list[Filtered]:
+def filtered(differences: Iterable[FilterDifference]) -> list[FilterChange]:
     """Return the filters of a plan, by endpoint."""
     told, found = 0, []
     for one in differences:
         words = chain((f"- {spec}" for spec in one.gone), (f"+ {spec}" for spec in one.new))
         some = list(islice(words, TOLD - told))
         told += len(some)
-        found.append(Filtered(endpoint=one.endpoint, new=len(one.new), gone=len(one.gone), specifications=some))
+        found.append(FilterChange(endpoint=one.endpoint, new=len(one.new), gone=len(one.gone), specifications=some))
     return found

@@ -1,28 +1,37 @@
 """Routes held back from PEs that ended their sessions because of them (docs/network/poison.md)."""
 
-from typing import Any
+from typing import Annotated, NotRequired
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from controller.api.access import Operator, Running
 from controller.api.names import PeerFilter, RouteServerFilter
 from controller.api.openapi import errors
 from controller.api.routes import ask
 from controller.api.types import Name
+from controller.api.verbatim import DescribedAs, Json, continuing
 from controller.core.refusals import unknown
 from controller.routeservers.client import RefusedByRouteServer, RouteServerClient
 from controller.runtime.problems import Problem
+from controller.wire.held_routes import HeldRoutes
 
 router = APIRouter(prefix="/api/v1/routes", tags=["routes"], dependencies=[Operator])
 
 
-class Held(BaseModel):
-    """The routes held back, one entry per route server that answered, each with `route_server`: `routes` with `verdict`
-    poison or suspected, `sources` (PEs none of whose routes are sent), and families sent `apart`, one route a
-    message."""
+@continuing(HeldRoutes)
+class ServerHeldRoutes(HeldRoutes):
+    """`route_server` is its name."""
 
-    route_servers: list[dict[str, Any]]
+    route_server: str
+
+
+class Held(BaseModel):
+    """The routes held back, one entry per route server that answered: `routes` with their verdict, `sources` (PEs none
+    of whose routes are sent), and families sent `apart`, one route a message."""
+
+    route_servers: list[Annotated[Json, DescribedAs(ServerHeldRoutes)]]
     unreachable: list[str]
 
 
@@ -36,11 +45,20 @@ class Release(BaseModel):
     nlri: str | None = Field(default=None, min_length=1, max_length=2000)
 
 
-class Released(BaseModel):
-    """The numbers of released routes, one entry per route server, with `route_server`: `routes`, and `sources`
-    (PEs)."""
+class ServerReleased(TypedDict):
+    """The numbers of routes and of PEs (`sources`) that `route_server` has released. `peer` is absent if there were
+    none."""
 
-    route_servers: list[dict[str, Any]]
+    route_server: str
+    peer: NotRequired[str]
+    routes: int
+    sources: int
+
+
+class Released(BaseModel):
+    """The numbers of released routes, one entry per route server that answered."""
+
+    route_servers: list[Annotated[Json, DescribedAs(ServerReleased)]]
     unreachable: list[str]
 
 
@@ -59,7 +77,7 @@ async def release(region: Running, body: Release) -> Released:
     if body.peer not in region.intent.cloudlets:
         raise unknown("peer", "cloudlet", body.peer, region.intent.cloudlets)
 
-    async def released(client: RouteServerClient) -> dict[str, Any]:
+    async def released(client: RouteServerClient) -> Json:
         try:
             return await client.release(body.peer, body.nlri)
         except RefusedByRouteServer as refused:

@@ -95,7 +95,7 @@ class Move(BaseModel):
     ended_at: datetime | None
 
 
-class StepOf(BaseModel):
+class MoveStep(BaseModel):
     """A step that was begun, or its undoing; `state` is running, done, failed, refused, skipped or given up."""
 
     step: str
@@ -111,7 +111,7 @@ class StepOf(BaseModel):
 class MoveInFull(Move):
     """A move with all of its steps, in their order."""
 
-    steps: list[StepOf]
+    steps: list[MoveStep]
 
 
 @router.post("", status_code=201, responses=errors(409), summary="Start a move")
@@ -239,10 +239,10 @@ def shown_as(row: MoveRow) -> Move:
     )
 
 
-def _step(row: StepRow) -> StepOf:
+def _step(row: StepRow) -> MoveStep:
     known: dict[str, Any] = {name: getattr(row, name) for name in ("step", "undoing", "state", "detail")}
     seconds = (row.ended_at - row.began_at).total_seconds() if row.ended_at else None
-    return StepOf(
+    return MoveStep(
         **known,
         figures=Figures.model_validate(row.figures),
         began_at=row.began_at,

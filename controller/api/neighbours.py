@@ -54,7 +54,7 @@ class Neighbour(BaseModel):
     loss: Loss
 
 
-class Past(BaseModel):
+class PastMeasurement(BaseModel):
     """The measurements of `rounds` rounds: of the one that ended at `at`, or of those in the hour or day that begins
     then (UTC)."""
 
@@ -119,7 +119,7 @@ async def history(
     since: Annotated[Moment | None, Query(description="UTC unless it says otherwise.")] = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
-) -> Page[Past]:
+) -> Page[PastMeasurement]:
     """Return past measurements, oldest first."""
     for name in (cloudlet, neighbour):
         if name not in region.intent.cloudlets:
@@ -183,6 +183,6 @@ def _shown(row: NeighbourRow, at: datetime) -> Neighbour:
     return Neighbour(possible=row.possible and not stale, stale=stale, **{name: getattr(row, name) for name in same})
 
 
-def _past(row: NeighbourHistoryRow) -> Past:
-    same = set(Past.model_fields) - {"loss"}
-    return Past(loss=1 - row.received / row.sent, **{name: getattr(row, name) for name in same})
+def _past(row: NeighbourHistoryRow) -> PastMeasurement:
+    same = set(PastMeasurement.model_fields) - {"loss"}
+    return PastMeasurement(loss=1 - row.received / row.sent, **{name: getattr(row, name) for name in same})

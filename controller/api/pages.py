@@ -5,7 +5,7 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import BaseModel
@@ -24,6 +24,11 @@ class Page(BaseModel, Generic[T]):
 
     items: list[T]
     next: str | None = None
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """Return the name of a page of these items in the description of the API."""
+        return f"{params[0].__name__}Page"
 
 
 def after(cursor: str | None) -> str:

@@ -12,7 +12,7 @@ from controller.api.applying import Application, Terms, etag, refuse_failing
 from controller.api.changes import ConfirmWithin, DryRun
 from controller.api.errors import of_place
 from controller.api.etags import ETAG, IfMatch
-from controller.api.filters import Filtered, filtered
+from controller.api.filters import FilterChange, filtered
 from controller.api.openapi import errors
 from controller.changes.outcomes import ChangeResult, Steps
 from controller.core.policy import Policy, parse
@@ -34,15 +34,17 @@ Planned = Annotated[
     Query(pattern=r"^[0-9]{1,10}-[0-9a-f]{12}$", description="Only if the plan is still the one with this mark."),
 ]
 EXAMPLE = "apiVersion: weft/v1\nvcps:\n  blue:\n    members: [c1-lan, c2-lan]\n"
+FILE = {"type": "string", "format": "binary", "description": "The policy's file, in UTF-8."}
+
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {MEDIA_TYPES[0]: {"schema": {"type": "string"}, "examples": {"pool": {"value": EXAMPLE}}}},
+        "content": {MEDIA_TYPES[0]: {"schema": FILE, "examples": {"pool": {"value": EXAMPLE}}}},
     }
 }
 
 
-class Test(BaseModel):
+class PolicyTest(BaseModel):
     """A test inside a policy, and its result. `said` has its place in the file."""
 
     name: str
@@ -53,14 +55,14 @@ class Test(BaseModel):
     said: FieldError
 
 
-class Tested(BaseModel):
+class TestedPolicy(BaseModel):
     """The results of a policy's tests; `ok` if no test fails. Skipped tests need data that does not exist."""
 
     ok: bool
-    tests: list[Test]
+    tests: list[PolicyTest]
 
 
-class Checked(BaseModel):
+class CheckedPolicy(BaseModel):
     """A policy without errors, the changes that it would make, and warnings that need attention."""
 
     ok: bool = True
@@ -82,7 +84,7 @@ class CutOff(BaseModel):
     at: FieldError
 
 
-class Struck(BaseModel):
+class StruckLease(BaseModel):
     """A lease that the new address plan would not give."""
 
     endpoint: str
@@ -92,7 +94,7 @@ class Struck(BaseModel):
     why: str
 
 
-class Planned_(Checked):  # noqa: N801 - the parameter has the name
+class PolicyPlan(CheckedPolicy):
     """The effects of a policy. `planned` is the plan's mark, and `etag` that of the policy in force, which is
     `revision`: an application with both does exactly this or nothing. `change` lists the routes that would be sent to
     each PE. An application is refused while `disconnects` has devices, unless it allows them; and while `unconsented`
@@ -100,21 +102,19 @@ class Planned_(Checked):  # noqa: N801 - the parameter has the name
     consented. `filters` are the filters that follow from access rules. The mark covers all this except `tests` and the
     routes in `change`."""
 
-    model_config = {"title": "Planned"}
-
     revision: int | None
     etag: str
     generation: int
     planned: str
     disconnects: list[CutOff]
     unconsented: list[str]
-    leases: list[Struck]
-    tests: list[Test]
-    filters: list[Filtered]
+    leases: list[StruckLease]
+    tests: list[PolicyTest]
+    filters: list[FilterChange]
     change: ChangeResult
 
 
-class Applied(ChangeResult):
+class AppliedPolicy(ChangeResult):
     """A policy in force, its revision and entity tag, and its changes. A rehearsal makes no revision."""
 
     revision: int | None
@@ -124,7 +124,7 @@ class Applied(ChangeResult):
     disconnects: list[CutOff]
 
 
-class InForce(BaseModel):
+class PolicyInForce(BaseModel):
     """The policy that was applied last; empty before the first. `back_to` is the revision that a rollback without a
     revision goes to, null if there is none. With `etag` as `If-Match`, a rollback goes back from this policy or does
     nothing."""
@@ -138,7 +138,7 @@ class InForce(BaseModel):
     applied_at: datetime | None
 
 
-class Drift(BaseModel):
+class PolicyDrift(BaseModel):
     """The differences between the region and the policy in force: the changes that applying it again would make.
     `failing` are tests inside it that fail now, `trouble` are the reasons why a later revision cannot be read."""
 
@@ -150,13 +150,13 @@ class Drift(BaseModel):
 
 
 @router.get("", responses=errors() | {200: {"headers": ETAG}}, summary="Show the policy in force")
-async def show(region: Running, response: Response) -> InForce:
+async def show(region: Running, response: Response) -> PolicyInForce:
     """Return the policy in force, word for word as it was applied."""
     async with region.database.read() as session:
         row = await table.latest(session)
         back = await table.previous(session, row) if row else None
     response.headers["ETag"] = etag(row)
-    return InForce(
+    return PolicyInForce(
         revision=row.id if row else None,
         etag=etag(row),
         back_to=back.id if back else None,
@@ -170,20 +170,20 @@ async def show(region: Running, response: Response) -> InForce:
 @router.post("/check", responses=errors(415), openapi_extra=BODY, summary="Check a policy")
 async def check(
     request: Request, region: Running, filename: FileName = "policy.yaml", strict: Strict = False
-) -> Checked:
+) -> CheckedPolicy:
     """Return the changes that a policy would make; changes nothing. Errors, and failing tests inside, name file, line
     and column."""
     application = await _application(request, region, filename, Terms(strict=strict))
     refuse_failing(await application.foresee(region.database))
-    return Checked(plan=Steps.of(application.look.result.plan), warnings=_warnings(application))
+    return CheckedPolicy(plan=Steps.of(application.look.result.plan), warnings=_warnings(application))
 
 
 @router.post("/test", responses=errors(415), openapi_extra=BODY, summary="Run the tests inside a policy")
-async def test(request: Request, region: Running, filename: FileName = "policy.yaml") -> Tested:
+async def test(request: Request, region: Running, filename: FileName = "policy.yaml") -> TestedPolicy:
     """Run the tests against the region as the policy would make it. A failing test is an answer, not an error."""
     application = await _application(request, region, filename, Terms())
     look = await application.foresee(region.database)
-    return Tested(ok=not any(found.refuses for found in look.tests), tests=[_test(found) for found in look.tests])
+    return TestedPolicy(ok=not any(found.refuses for found in look.tests), tests=[_test(found) for found in look.tests])
 
 
 @router.post("/plan", responses=errors(409, 415), openapi_extra=BODY, summary="Plan a policy")
@@ -194,7 +194,7 @@ async def plan(
     filename: FileName = "policy.yaml",
     strict: Strict = False,
     count_consented: CountConsented = False,
-) -> Planned_:
+) -> PolicyPlan:
     """Return the effects that a policy would have, those at the route servers included; changes nothing."""
     terms = Terms(strict=strict, count_consented=count_consented, by=caller.name)
     application = await _application(request, region, filename, terms)
@@ -203,7 +203,7 @@ async def plan(
         application.edit, f"plan policy {filename}", guard=application.rehearsing, dry_run=True
     )
     look = application.look
-    return Planned_(
+    return PolicyPlan(
         plan=Steps.of(look.result.plan),
         warnings=_warnings(application),
         revision=look.in_force.row.id if look.in_force.row else None,
@@ -212,7 +212,7 @@ async def plan(
         planned=await asyncio.to_thread(lambda: look.planned),
         disconnects=_disconnects(application),
         unconsented=list(look.unconsented),
-        leases=[Struck(**vars(hit.lease), why=hit.why) for hit in look.hits],
+        leases=[StruckLease(**vars(hit.lease), why=hit.why) for hit in look.hits],
         tests=[_test(found) for found in look.tests],
         filters=filtered(look.effects.filters),
         change=change,
@@ -233,7 +233,7 @@ async def apply(
     dry_run: DryRun = False,
     confirm_within: ConfirmWithin = None,
     if_match: IfMatch = None,
-) -> Applied:
+) -> AppliedPolicy:
     """Apply a policy, all of it in one change, or nothing. Answers when it is in force, as a join does. `If-Match` is
     the entity tag of the policy that this one is based on, from its plan: if another policy has come into force since,
     the answer is 412 with the difference."""
@@ -243,10 +243,10 @@ async def apply(
 
 
 @router.get("/drift", responses=errors(), summary="Show what has drifted")
-async def drift(region: Running) -> Drift:
+async def drift(region: Running) -> PolicyDrift:
     """Compare the region with the policy in force."""
     found = await region.changes.drift.look()
-    return Drift(
+    return PolicyDrift(
         drift=found.moves > 0,
         revision=found.in_force.row.id if found.in_force.row else None,
         plan=Steps.of(found.plan),
@@ -257,13 +257,13 @@ async def drift(region: Running) -> Drift:
 
 async def put_in_force(
     application: Application, region: Region, cause: str, within: int | None, *, dry_run: bool
-) -> Applied:
+) -> AppliedPolicy:
     """Apply a policy, or rehearse it with all reasons to refuse it."""
     await application.foresee(region.database)
     done = await region.changes.flow.apply(
         application.edit, cause, application.record, application.applying, within, dry_run=dry_run
     )
-    return Applied(
+    return AppliedPolicy(
         **done.model_dump(),
         revision=application.row.id if application.row else None,
         etag=etag(application.row),
@@ -303,8 +303,8 @@ def _disconnects(application: Application) -> list[CutOff]:
     return [CutOff(**vars(one.who), **vars(one.how), at=of_place(application.place(one))) for one in found]
 
 
-def _test(found: Result) -> Test:
-    return Test(
+def _test(found: Result) -> PolicyTest:
+    return PolicyTest(
         name=found.name,
         outcome=found.outcome,
         expected=found.expected,

@@ -27,7 +27,7 @@ router = APIRouter(prefix="/api/v1", tags=["moves"], dependencies=[Operator])
 OneName = Annotated[str, Query(pattern=NAME_PATTERN, max_length=63)]
 
 
-class Input(BaseModel):
+class PredictionInput(BaseModel):
     """An input of a prediction, null if unknown, and its origin. `guessed`: nobody has measured it, and the time of the
     move depends on it."""
 
@@ -63,7 +63,7 @@ class Correction(BaseModel):
     link_moves: int
 
 
-class Error(BaseModel):
+class PredictionError(BaseModel):
     """The errors of past predictions, as parts of the time that the moves took: half of the errors are below `median`,
     nine of ten below `p90`."""
 
@@ -77,10 +77,10 @@ class Estimate(BaseModel):
     unknown. `rtt_ms` is the round trip during the move. Units: bytes, bytes a second (dirty_rate), bits a second
     (bandwidth)."""
 
-    inputs: dict[str, Input]
+    inputs: dict[str, PredictionInput]
     forecast: Forecast | None
     correction: Correction
-    error: Error | None
+    error: PredictionError | None
     seconds: float | None
     rtt_ms: float | None
 
@@ -101,7 +101,7 @@ class Prediction(BaseModel):
     reasons: list[str]
 
 
-class Profile(BaseModel):
+class MoveProfile(BaseModel):
     """A past move between two cloudlets, with its predicted and its measured values. Units: bytes, seconds,
     milliseconds, bits a second (bandwidth), bytes a second (dirty_rate); `ratio` is the bytes on the wire for each byte
     of memory; `kept`: both ends had a copy of the VM's memory, of an earlier stay; `direct`: it went without a thin
@@ -132,7 +132,7 @@ class Profile(BaseModel):
     at: datetime
 
 
-class Decision(BaseModel):
+class MoveDecision(BaseModel):
     """A decision after `device` settled at `destination`: its VM at `source` follows it (`move`), or does not, for
     these reasons, on this estimate. `move` names the resulting move."""
 
@@ -180,11 +180,11 @@ async def profiles(
     cloudlet: PastCloudletFilter = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
-) -> Page[Profile]:
+) -> Page[MoveProfile]:
     """Return profiles, the latest first; with `cloudlet`, those of moves from or to it."""
     async with region.database.read() as session:
         rows = await table.page(session, pages.after_number(cursor), limit + 1, vm, image, cloudlet)
-    return pages.page(rows, limit, lambda row: row.id, Profile.model_validate)
+    return pages.page(rows, limit, lambda row: row.id, MoveProfile.model_validate)
 
 
 @router.get("/decisions", responses=errors(), summary="List decisions on moves")
@@ -196,7 +196,7 @@ async def decisions(
     waiting: Annotated[bool, Query(description="Only those that wait for an operator.")] = False,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
-) -> Page[Decision]:
+) -> Page[MoveDecision]:
     """Return decisions, the latest first. A decision that a new VM is better waits for an operator while the VM is
     still away from its device, and nothing has come of it."""
     async with region.database.read() as session:
@@ -205,6 +205,6 @@ async def decisions(
     return pages.page(rows, limit, lambda row: row.id, _decision)
 
 
-def _decision(row: DecisionRow) -> Decision:
+def _decision(row: DecisionRow) -> MoveDecision:
     same = ("id", "vm", "device", "source", "destination", "course", "reasons", "estimate", "move", "at")
-    return Decision(relation=row.prospect["neighbour"], **{name: getattr(row, name) for name in same})
+    return MoveDecision(relation=row.prospect["neighbour"], **{name: getattr(row, name) for name in same})

@@ -14,7 +14,7 @@ from controller.api.changes import ConfirmWithin, DryRun
 from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
-from controller.api.policy import AllowDisconnect, Applied, CountConsented, HoldBack, Strict, parsed, put_in_force
+from controller.api.policy import AllowDisconnect, AppliedPolicy, CountConsented, HoldBack, Strict, parsed, put_in_force
 from controller.changes.outcomes import Steps
 from controller.core.refusals import conflict, missing
 from controller.core.unified_diff import unified
@@ -43,13 +43,13 @@ class Revision(BaseModel):
     summary: Steps | None
 
 
-class Text(Revision):
+class RevisionText(Revision):
     """A revision with its text, word for word."""
 
     text: str
 
 
-class Difference(BaseModel):
+class RevisionDifference(BaseModel):
     """The difference between two revisions, in the form of `diff -u`; empty if the texts are the same."""
 
     before: int
@@ -68,13 +68,13 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
 
 
 @router.get("/revisions/{revision}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a revision")
-async def show(revision: Number, region: Running, response: Response) -> Text:
+async def show(revision: Number, region: Running, response: Response) -> RevisionText:
     """Return a revision with its text and its changes."""
     async with region.database.read() as session:
         row = await _row(session, revision)
         latest = await table.latest(session)
     response.headers["ETag"] = etag(row)
-    return Text(**_shown(row, latest), text=row.text)
+    return RevisionText(**_shown(row, latest), text=row.text)
 
 
 @router.get("/diff", responses=errors(404), summary="Compare two revisions")
@@ -82,14 +82,14 @@ async def diff(
     region: Running,
     before: Annotated[int, Query(ge=1, le=MOST)],
     after: Annotated[int | None, Query(ge=1, le=MOST, description="By default the one in force.")] = None,
-) -> Difference:
+) -> RevisionDifference:
     """Return the difference between two revisions."""
     async with region.database.read() as session:
         one = await _row(session, before)
         other = await table.latest(session) if after is None else await _row(session, after)
     number, text = (other.id, other.text) if other else (0, "")
     diff = unified(one.text, text, f"revision {before}", f"revision {number}")
-    return Difference(before=before, after=number, diff=diff)
+    return RevisionDifference(before=before, after=number, diff=diff)
 
 
 @router.post("/rollback", responses=errors(404, 409, 412), summary="Apply an earlier revision anew")
@@ -106,7 +106,7 @@ async def rollback(
     dry_run: DryRun = False,
     confirm_within: ConfirmWithin = None,
     if_match: IfMatch = None,
-) -> Applied:
+) -> AppliedPolicy:
     """Apply an earlier revision as a new revision, with the same checks: the region may have changed since. `If-Match`
     is the entity tag of the policy to go back from: if another policy has come into force since, the answer is 412."""
     async with region.database.read() as session:

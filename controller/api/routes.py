@@ -3,17 +3,19 @@ way."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, IPvAnyNetwork
+from pydantic import IPvAnyNetwork
 from starlette.responses import StreamingResponse
 
 from controller.api import streams
 from controller.api.access import Operator, Running, Still
+from controller.api.looking_glass import Comparison, Explanation, Routes, RouteServer, RouteServers
 from controller.api.names import EndpointFilter, PeerFilter, RouteServerFilter, VcpFilter
 from controller.api.openapi import errors
 from controller.api.pages import after_pair, not_ours, write_cursor
+from controller.api.verbatim import Json
 from controller.api.watching import watching
 from controller.core.refusals import invalid, unknown
 from controller.region import Region
@@ -21,95 +23,12 @@ from controller.routeservers.client import OtherGeneration, RefusedByRouteServer
 from controller.routeservers.sync import RouteServerSync
 from controller.runtime.problems import Problem
 from controller.wire.names import NAME_PATTERN
+from controller.wire.route_tables import QuarantineReason, Table
 from controller.wire.rulesets import Carried
 
 router = APIRouter(prefix="/api/v1", tags=["routes"], dependencies=[Operator])
 
 Endpoint = Annotated[str, Query(pattern=NAME_PATTERN, max_length=63)]
-Json = dict[str, Any]
-
-
-class Session(BaseModel):
-    """A BGP session as the route server sees it; it may have further fields of the route server."""
-
-    model_config = ConfigDict(extra="allow")
-
-    peer: str
-    state: str
-
-
-class RouteServer(BaseModel):
-    """A route server. `in_step`: reachable and at the controller's generation. `error` says why not."""
-
-    name: str
-    address: str
-    control: str
-    reachable: bool
-    in_step: bool
-    generation: int | None
-    error: str
-    sessions: list[Session]
-    status: Json
-
-
-class RouteServers(BaseModel):
-    """All route servers, on one page, because there are few."""
-
-    items: list[RouteServer]
-    next: str | None = None
-
-
-class Routes(BaseModel):
-    """Routes as the route servers show them, each with `route_server`, one route server after the other. `next` is the
-    cursor of the following page, null at the end, and `truncated` means that there is one. A page may have fewer than
-    `limit` items. `unreachable` names the route servers that did not answer."""
-
-    items: list[Json]
-    next: str | None = None
-    truncated: bool
-    unreachable: list[str]
-
-
-class Explanation(BaseModel):
-    """One explanation per route server that answered, each with `route_server`."""
-
-    route_servers: list[Json]
-    unreachable: list[str]
-
-
-class Comparison(BaseModel):
-    """One comparison per route server that answered, each with `route_server`. For a PE: `compared` (routes) and
-    `differences`, of `kind` missing, unexpected or route-targets; `withheld` are routes that do not fit into its
-    messages, `held` those that the poison-route guard holds back; `counts` has the total of each, and `truncated` means
-    that not all are listed. For two generations: `peers`, `endpoints`, `vcps`, `members`, `routes`, `counts`; or
-    `error` if a route server does not know one of them (any longer)."""
-
-    route_servers: list[Json]
-    unreachable: list[str]
-
-
-Reason = Literal[
-    "unknown-rt",
-    "foreign-rt",
-    "no-rt",
-    "ambiguous",
-    "duplicate",
-    "family",
-    "redirect",
-    "loop",
-    "limit",
-    "foreign-rd",
-    "foreign-ve",
-    "labels",
-    "next-hop",
-    "originator",
-    "foreign-mac",
-    "foreign-address",
-    "foreign-prefix",
-    "segment",
-    "route-type",
-    "flowspec",
-]
 
 
 async def _selection(
@@ -146,7 +65,7 @@ async def servers(region: Running) -> RouteServers:
                 in_step=server.reachable and status.get("generation") == region.intent.generation,
                 generation=status.get("generation"),
                 error=server.error if isinstance(answer, dict) else str(answer),
-                sessions=[Session.model_validate(session) for session in status.get("sessions") or []],
+                sessions=status.get("sessions") or [],
                 status={k: v for k, v in status.items() if k != "sessions"},
             )
         )
@@ -157,8 +76,8 @@ async def servers(region: Running) -> RouteServers:
 async def index(
     region: Running,
     selected: Selected,
-    table: Literal["adj-in", "quarantine", "pools", "adj-out"] = "adj-in",
-    reason: Reason | None = None,
+    table: Table = "adj-in",
+    reason: QuarantineReason | None = None,
     route_server: RouteServerFilter = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
     cursor: Annotated[str | None, Query(max_length=600, description="`next` of the page before.")] = None,

@@ -41,7 +41,7 @@ class Place(BaseModel):
         return cls(**values | {"turns": round(sightings.turns(place, now()), 2)})
 
 
-class Sighting(Place):
+class DeviceSighting(Place):
     """The place of a named device."""
 
     device: str
@@ -55,7 +55,7 @@ async def index(
     settled: Annotated[bool | None, Query(description="Only those that are, or are not, where they were seen.")] = None,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
-) -> Page[Sighting]:
+) -> Page[DeviceSighting]:
     """Return the place of each device that was ever seen, sorted by device; with `endpoint`, of devices that are or
     were last seen there."""
     async with region.database.read() as session:
@@ -64,5 +64,5 @@ async def index(
         rows,
         limit,
         lambda row: row.device,
-        lambda row: Sighting(device=row.device, **Place.of(row.place).model_dump()),
+        lambda row: DeviceSighting(device=row.device, **Place.of(row.place).model_dump()),
     )

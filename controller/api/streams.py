@@ -17,8 +17,10 @@ HEARTBEAT = 15.0
 LOOK = 1.0
 """Maximum seconds for which a stream continues after its reader has lost the right to read it."""
 
+EVENT_STREAM = "text/event-stream"
+
 CONTENT: dict[str, Any] = {
-    "text/event-stream": {"schema": {"type": "string", "description": "Server-sent events."}},
+    EVENT_STREAM: {"schema": {"type": "string", "description": "Server-sent events; `x-events` has the data of each."}},
 }
 
 
@@ -36,7 +38,7 @@ def compact(data: Any) -> str:
 def respond(events: AsyncIterator[bytes]) -> StreamingResponse:
     """Return the response that carries a stream."""
     return StreamingResponse(
-        events, media_type="text/event-stream", headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        events, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
 
 

@@ -36,7 +36,7 @@ Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,63}$")]
 Value = Annotated[str, Field(max_length=400, pattern=r"^[^\x00-\x1f\x7f]*$")]
 ServiceCheck = Annotated[str, Field(pattern=CHECK_PATTERN, max_length=MOST_ANEW)]
 Program = Annotated[str, Field(pattern=PROGRAM_PATTERN, max_length=MOST_ANEW)]
-Known = Condition | Literal["starting", "stopping"]
+Known = Literal[Condition, "starting", "stopping"]
 MOST_OPTIONS = 32
 EXAMPLE: JsonDict = {
     "name": "web",
@@ -74,7 +74,7 @@ class NewVm(Body):
     handover: Program | None = None
 
 
-class Alteration(Body):
+class VmAlteration(Body):
     """New values of a VM. A value that is not given, or null, stays. Options are merged with the present ones; null
     removes one. With `cpu` the settled model is forgotten, and the next start settles another. An empty `check` or
     `handover` removes it."""
@@ -167,7 +167,9 @@ async def show(name: NamePath, region: Running, response: Response) -> Vm:
 
 
 @router.patch("/{name}", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Change a VM")
-async def change(name: NamePath, body: Alteration, region: Running, response: Response, if_match: IfMatch = None) -> Vm:
+async def change(
+    name: NamePath, body: VmAlteration, region: Running, response: Response, if_match: IfMatch = None
+) -> Vm:
     """Change a VM that does not run. A running one may move, and the destination must prepare the same machine."""
     given = body.model_dump(exclude={"options", "cpu", "check", "handover"}, exclude_none=True)
     anew = body.model_dump(include={"check", "handover"}, exclude_none=True)

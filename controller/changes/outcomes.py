@@ -31,14 +31,14 @@ class Absentee(Membership):
     why: str
 
 
-class Fall(BaseModel):
+class PoolSplit(BaseModel):
     """A pool that splits; `parts` are the pools that its members are in afterwards."""
 
     vcp: str
     parts: list[str]
 
 
-class Said(BaseModel):
+class ChangedSetting(BaseModel):
     """A setting of the policy, by its path; a value is null where the policy does not contain it."""
 
     path: str
@@ -58,8 +58,8 @@ class Steps(BaseModel):
     delete: list[str] = Field(default_factory=list)
     join: list[Membership] = Field(default_factory=list)
     leave: list[Membership] = Field(default_factory=list)
-    splits: list[Fall] = Field(default_factory=list)
-    settings: list[Said] = Field(default_factory=list)
+    splits: list[PoolSplit] = Field(default_factory=list)
+    settings: list[ChangedSetting] = Field(default_factory=list)
     waiting: list[Absentee] = Field(default_factory=list)
     out: list[Absentee] = Field(default_factory=list)
 
@@ -73,8 +73,8 @@ class Steps(BaseModel):
             delete=list(plan.delete),
             join=[Membership(vcp=vcp, endpoint=endpoint) for vcp, endpoint in plan.join],
             leave=[Membership(vcp=vcp, endpoint=endpoint) for vcp, endpoint in plan.leave],
-            splits=[Fall(vcp=split.vcp, parts=list(split.parts)) for split in plan.splits],
-            settings=[Said(path=s.path, before=s.before, after=s.after) for s in plan.settings],
+            splits=[PoolSplit(vcp=split.vcp, parts=list(split.parts)) for split in plan.splits],
+            settings=[ChangedSetting(path=s.path, before=s.before, after=s.after) for s in plan.settings],
             waiting=[Absentee(vcp=a.vcp, endpoint=a.endpoint, why=a.why) for a in plan.waiting],
             out=[Absentee(vcp=a.vcp, endpoint=a.endpoint, why=a.why) for a in plan.out],
         )

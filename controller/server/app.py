@@ -16,6 +16,7 @@ from controller.api import (
     cloudlets,
     consents,
     delegations,
+    description,
     devices,
     doctor,
     documentation,
@@ -32,7 +33,6 @@ from controller.api import (
     members,
     moves,
     neighbours,
-    openapi,
     pe_configurations,
     policy,
     predictions,
@@ -116,7 +116,7 @@ def create_app(settings: Settings) -> FastAPI:
         title="Weft controller", version=release(), lifespan=lifespan, redirect_slashes=False, openapi_url=None
     )
     errors.install(app)
-    openapi.install(app)
+    description.install(app)
     documentation.install(app)
     for noun in (*NOUNS, health):
         app.router.routes.extend(noun.router.routes)  # FastAPI's own way rebuilds each route at start: 0.3 s

@@ -7,7 +7,7 @@ with `Last-Event-ID: N` gets the current document at once if its version differs
 
 from hashlib import blake2b
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from controller.wire.flavours import Flavour
 from controller.wire.model import Message
@@ -46,6 +46,8 @@ class Endpoint(Message):
     also one that appears later. `ve_id` (1..4095) is set for VPLS, `vni` (1..2^24-1) for EVPN. `mtu` in bytes.
     `prefix6` and `gateway6` are the LAN's IPv6 side, None where it has none.
     """
+
+    model_config = ConfigDict(title="DesiredEndpoint")
 
     name: str
     index: int

@@ -3,7 +3,7 @@ The controller answers 204; a report is the whole state of the cloudlet, never a
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from controller.wire.fields import Address, Count, Device, Name, Prefix, Real, Version
 from controller.wire.findings import Finding, Passage
@@ -29,6 +29,8 @@ class Tunnel(Message):
     remote's. EVPN: one per all-zeros FDB entry that FRR installed; `rx_vni` == `tx_vni`, `ve_id` None. `remote` is the
     endpoint's name if the desired state has one with this VE ID (VPLS) or VTEP (EVPN), else None.
     """
+
+    model_config = ConfigDict(title="ReportedTunnel")
 
     remote: Name | None
     vtep: Address

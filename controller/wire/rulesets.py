@@ -5,20 +5,22 @@ The Go counterpart is `routeserver/internal/ruleset`; `tests/unit/wire` holds go
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from controller.wire.model import Message
 
 Family = Literal["l2vpn-vpls", "l2vpn-evpn", "vpnv4", "vpnv6"]
 """The address families of an endpoint's routes (RFC 4761, 7432, 4364, 4659)."""
 
-Carried = Family | Literal["ipv4-flowspec", "ipv6-flowspec", "ipv4-flowspec-vpn", "ipv6-flowspec-vpn"]
+Carried = Literal[Family, "ipv4-flowspec", "ipv6-flowspec", "ipv4-flowspec-vpn", "ipv6-flowspec-vpn"]
 """These families, and those of traffic filters (RFC 8955, 8956) that may carry the endpoint's route target too."""
 
 
 class Peer(Message):
     """A PE: its name (the cloudlet's) and the source address of its BGP sessions. `ttl_security` is its maximum
     distance in hops (GTSM, RFC 5082); without it the route server's own setting applies."""
+
+    model_config = ConfigDict(title="RuleSetPeer")
 
     name: str
     address: str
@@ -47,6 +49,8 @@ class Permits(Message):
 class Endpoint(Message):
     """An endpoint as the route server knows it: the PE that may announce a route target, in which family, and with how
     many routes. Without `max_routes` the number has no limit; without `permits` the content has none."""
+
+    model_config = ConfigDict(title="RuleSetEndpoint")
 
     name: str
     peer: str
