@@ -30,7 +30,7 @@ demo: build ## the main job in the lab, shown step by step; build/demo.json
 test: build ## linters, unit tests, and a smoke test of every subsystem with real daemons; a quarter of an hour
 	./tests/run smoke
 
-test-all: build ## everything that `make test` runs, and all other unit, property, interop and lab tests; more than an hour
+test-all: build $(B)/generator/.tools ## everything that `make test` runs, and all other unit, property, interop and lab tests; more than an hour
 	./tests/run all
 
 # -- build ----------------------------------------------------------------------------------------------------------
@@ -111,6 +111,11 @@ $(B)/audit/.tools: tests/audit/requirements.txt | $(B)/.python
 	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+$(B)/generator/.tools: tests/openapi/requirements.txt | $(B)/.python
+	@echo "== the generator of clients in build/generator"
+	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 .PHONY: audit
 audit: build $(B)/audit/.tools ## known vulnerabilities, licences, secrets, bill of materials; build/audit/sbom.json; 1: something is wrong, 2: not all could be asked
 	@$(PY) -m tests.audit --tools $(abspath $(B))/audit/bin --output $(abspath $(B))/audit
@@ -126,10 +131,19 @@ architecture: build ## which folder stands on which, from the code's own imports
 .PHONY: lint unit bench-join clean
 lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint
-unit: build ## the tests that need no lab
+unit: build $(B)/generator/.tools ## the tests that need no lab
 	$(PY) -m pytest -m 'not lab'
 bench-join: build ## 100 joins and leaves, REST call to first ping; docs/reports/join.md
 	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/reports/join.md
+
+.PHONY: openapi openapi-check client
+openapi: build ## the description of the API, for generators of clients; docs/reference/openapi.json
+	$(PY) -m tests.openapi
+openapi-check: build ## what has changed in the API since BASE=REVISION and breaks its clients; 1: something has
+	@test -n "$(BASE)" || { echo "say since which commit: make openapi-check BASE=REVISION" >&2; exit 2; }
+	$(PY) -m tests.openapi --base "$(BASE)"
+client: build $(B)/generator/.tools ## weft-client, a Python package that calls the API, generated from its description; build/client
+	$(PY) -m tests.openapi.client --output $(B)/client
 
 .PHONY: conformance
 conformance: build ## the rules of the hypervisor interface, for DRIVER=qemu|libvirt|container|simulated|MODULE:NAME; docs/contribute/drivers.md
@@ -209,7 +223,7 @@ simulate: build ## growth to 100,000 cloudlets and a million devices, simulated;
 .PHONY: fuzz nightly
 fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets
 	./tests/fuzz $(or $(TIME),10m)
-nightly: build ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
+nightly: build $(B)/generator/.tools ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
 	./tests/nightly
 
 .PHONY: poisons
