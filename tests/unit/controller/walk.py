@@ -144,6 +144,7 @@ def clear(say: Say) -> None:
     say("POST /api/v1/cloudlets/{name}/approve", name="c2")
     say("POST /api/v1/cloudlets/{name}/drain", name="c2")
     say("DELETE /api/v1/endpoints/{name}", name="c2-lan")
-    say("DELETE /api/v1/cloudlets/{name}", name="c2")
+    for name in ("c2", "r1"):
+        say("DELETE /api/v1/cloudlets/{name}", name=name)
     say("DELETE /api/v1/vcps/{vcp}/members/{endpoint}", vcp="blue", endpoint="c1-lan")
     say("DELETE /api/v1/vcps/{name}", name="blue")
