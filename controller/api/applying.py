@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.api import etags
 from controller.api.errors import of_place
 from controller.changes.flow import Changes
-from controller.changes.outcomes import Steps
+from controller.changes.outcomes import PolicySteps
 from controller.changes.policies import InForce, measured, medians
 from controller.core import consents, lease_hits, policies
 from controller.core.clock import now
@@ -74,7 +74,7 @@ class Look:
         not part of it, because PEs announce and withdraw routes without any change. Takes as long as computing the
         effects."""
         said = {
-            "steps": Steps.of(self.result.plan).model_dump(),
+            "steps": PolicySteps.of(self.result.plan).model_dump(),
             "warnings": [warning.message for warning in self.result.warnings],
             "disconnects": [asdict(one) for one in self.disconnects],
             "leases": [asdict(hit) for hit in self.hits],
@@ -186,7 +186,7 @@ class Application:
         if intent.generation == look.before.generation:
             self.row = look.in_force.row
             return
-        summary = Steps.of(look.result.plan).model_dump(mode="json")
+        summary = PolicySteps.of(look.result.plan).model_dump(mode="json")
         name, number, by, back_to = self.policy.file, intent.generation, self.terms.by, self.terms.back_to
         note = table.rollback_note(back_to) if back_to is not None else ""
         self.row = row = await table.add(session, name, self.text, number, by=by, note=note, summary=summary)

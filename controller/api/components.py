@@ -9,10 +9,24 @@ INPUT = "-Input"
 """The end of FastAPI's name of a model's schema in requests, if answers have another one."""
 
 
+ENUMERATIONS = {
+    "Course": "MoveCourse",
+    "Dialect": "PeDialect",
+    "Form": "DnsForm",
+    "Outcome": "TestOutcome",
+    "Phase": "MovePhase",
+    "Reason": "RevocationReason",
+    "Relation": "CloudletRelation",
+    "Standing": "CertificateStanding",
+    "Step": "MoveStepName",
+}
+"""Names of enumerations that differ from their class's: an enumeration has no configuration, and so no other title."""
+
+
 def name_components(document: dict[str, Any]) -> None:
     """Rename the components of a description in place. Raises ValueError if two would have the same name."""
     schemas: dict[str, dict[str, Any]] = document["components"]["schemas"]
-    titles = {key: str(schema.get("title", key)) for key, schema in schemas.items()}
+    titles = {key: _title(key, schema) for key, schema in schemas.items()}
     names = {key: _name(key, title, list(titles.values()).count(title)) for key, title in titles.items()}
     by_name: dict[str, str] = {}
     for key, name in names.items():
@@ -23,6 +37,11 @@ def name_components(document: dict[str, Any]) -> None:
         schemas[key]["title"] = name
     document["components"]["schemas"] = {name: schemas[by_name[name]] for name in sorted(by_name)}
     _refer(document, {PREFIX + key: PREFIX + name for key, name in names.items()})
+
+
+def _title(key: str, schema: dict[str, Any]) -> str:
+    title = str(schema.get("title", key))
+    return ENUMERATIONS.get(title, title) if "enum" in schema else title
 
 
 def _name(key: str, title: str, count: int) -> str:

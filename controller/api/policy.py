@@ -14,7 +14,7 @@ from controller.api.errors import of_place
 from controller.api.etags import ETAG, IfMatch
 from controller.api.filters import FilterChange, filtered
 from controller.api.openapi import errors
-from controller.changes.outcomes import ChangeResult, Steps
+from controller.changes.outcomes import ChangeResult, PolicySteps
 from controller.core.policy import Policy, parse
 from controller.core.promises import Outcome, Result
 from controller.db import policies as table
@@ -66,7 +66,7 @@ class CheckedPolicy(BaseModel):
     """A policy without errors, the changes that it would make, and warnings that need attention."""
 
     ok: bool = True
-    plan: Steps
+    plan: PolicySteps
     warnings: list[FieldError]
 
 
@@ -119,7 +119,7 @@ class AppliedPolicy(ChangeResult):
 
     revision: int | None
     etag: str
-    plan: Steps
+    plan: PolicySteps
     warnings: list[FieldError]
     disconnects: list[CutOff]
 
@@ -144,7 +144,7 @@ class PolicyDrift(BaseModel):
 
     drift: bool
     revision: int | None
-    plan: Steps
+    plan: PolicySteps
     failing: list[FieldError]
     trouble: list[FieldError]
 
@@ -175,7 +175,7 @@ async def check(
     and column."""
     application = await _application(request, region, filename, Terms(strict=strict))
     refuse_failing(await application.foresee(region.database))
-    return CheckedPolicy(plan=Steps.of(application.look.result.plan), warnings=_warnings(application))
+    return CheckedPolicy(plan=PolicySteps.of(application.look.result.plan), warnings=_warnings(application))
 
 
 @router.post("/test", responses=errors(415), openapi_extra=BODY, summary="Run the tests inside a policy")
@@ -204,7 +204,7 @@ async def plan(
     )
     look = application.look
     return PolicyPlan(
-        plan=Steps.of(look.result.plan),
+        plan=PolicySteps.of(look.result.plan),
         warnings=_warnings(application),
         revision=look.in_force.row.id if look.in_force.row else None,
         etag=etag(look.in_force.row),
@@ -249,7 +249,7 @@ async def drift(region: Running) -> PolicyDrift:
     return PolicyDrift(
         drift=found.moves > 0,
         revision=found.in_force.row.id if found.in_force.row else None,
-        plan=Steps.of(found.plan),
+        plan=PolicySteps.of(found.plan),
         failing=[of_place(error) for error in found.failing],
         trouble=[of_place(error) for error in found.in_force.trouble],
     )
@@ -267,7 +267,7 @@ async def put_in_force(
         **done.model_dump(),
         revision=application.row.id if application.row else None,
         etag=etag(application.row),
-        plan=Steps.of(application.look.result.plan),
+        plan=PolicySteps.of(application.look.result.plan),
         warnings=_warnings(application),
         disconnects=_disconnects(application),
     )

@@ -15,7 +15,7 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.policy import AllowDisconnect, AppliedPolicy, CountConsented, HoldBack, Strict, parsed, put_in_force
-from controller.changes.outcomes import Steps
+from controller.changes.outcomes import PolicySteps
 from controller.core.refusals import conflict, missing
 from controller.core.unified_diff import unified
 from controller.db import policies as table
@@ -40,7 +40,7 @@ class Revision(BaseModel):
     note: str
     withdrawn_at: datetime | None
     in_force: bool
-    summary: Steps | None
+    summary: PolicySteps | None
 
 
 class RevisionText(Revision):

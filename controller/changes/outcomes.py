@@ -46,7 +46,7 @@ class ChangedSetting(BaseModel):
     after: str | None
 
 
-class Steps(BaseModel):
+class PolicySteps(BaseModel):
     """The steps that a policy takes. Pools in `create` are made; those in `delete` are removed with their members.
     `adopt` names pools made over REST that come under the policy, `describe` those whose description changes. `waiting`
     and `out` are no changes: endpoints in `waiting` join when their cloudlets become active, and endpoints in `out`
@@ -64,7 +64,7 @@ class Steps(BaseModel):
     out: list[Absentee] = Field(default_factory=list)
 
     @classmethod
-    def of(cls, plan: Plan) -> "Steps":
+    def of(cls, plan: Plan) -> "PolicySteps":
         """Return a plan in the form of this model."""
         return cls(
             create=[vcp.name for vcp in plan.create],
@@ -128,4 +128,4 @@ class ChangeResult(BaseModel):
     unmanaged: list[str] = Field(default_factory=list)
     dry_run: bool = False
     confirm_by: datetime | None = None
-    followed: Steps | None = None
+    followed: PolicySteps | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.changes.outcomes import Steps
+from controller.changes.outcomes import PolicySteps
 from controller.core.clock import now
 from controller.core.following import asked, followed
 from controller.core.intent import Intent
@@ -61,14 +61,14 @@ class Policies:
         """Return the same as `load`, but without the change of that generation."""
         return await self._first_good(session, await table.before_change(session, generation))
 
-    async def follow(self, session: AsyncSession, old: Intent, edited: Intent) -> tuple[Intent, Steps | None]:
+    async def follow(self, session: AsyncSession, old: Intent, edited: Intent) -> tuple[Intent, PolicySteps | None]:
         """Return an edit together with the steps that the policy in force adds to it, and these steps. An edit of pools
         alone, the usual case, adds no steps."""
         if edited.cloudlets is old.cloudlets and edited.endpoints is old.endpoints:
             return edited, None
         after = followed(old, edited, await _medians_of(session, old, edited))
         steps = plan(edited, after)
-        return after.intent, None if steps == Plan() else Steps.of(steps)
+        return after.intent, None if steps == Plan() else PolicySteps.of(steps)
 
     async def _first_good(self, session: AsyncSession, row: PolicyRow | None) -> InForce:
         trouble: list[PolicyError] = []

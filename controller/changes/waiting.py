@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from controller.agents.registry import Agents
-from controller.changes.outcomes import AgentOutcome, ChangeResult, Steps
+from controller.changes.outcomes import AgentOutcome, ChangeResult, PolicySteps
 from controller.core.intent import Intent
 from controller.wire.rulesets import Receipt
 
@@ -22,7 +22,7 @@ class Sent:
     receipts: dict[str, asyncio.Future[Receipt | None]]
     cloudlets: tuple[str, ...]
     confirm_by: datetime | None = None
-    followed: Steps | None = None
+    followed: PolicySteps | None = None
     unmanaged: tuple[str, ...] = ()
 
 

@@ -32,7 +32,7 @@ def check(revision: str) -> int:
     found = broken(before, document.present())
     for text in found:
         print(text)
-    print(f"openapi-check: {len(found)} changes since {revision} break clients")
+    print(f"openapi-check: changes since {revision} that break clients: {len(found)}")
     return 1 if found else 0
 
 

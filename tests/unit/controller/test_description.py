@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.api.components import name_components
+from controller.api.components import ENUMERATIONS, name_components
 from controller.api.event_models import EVENT_MODELS
 from controller.api.operation_ids import OPERATION_IDS
 from controller.api.tags import TAGS
@@ -132,6 +132,7 @@ def test_every_error_is_a_problem() -> None:
 def test_components_have_plain_names() -> None:
     for name, schema in COMPONENTS.items():
         assert re.fullmatch(r"([A-Z][a-z0-9]*)+", name) and schema["title"] == name
+    assert COMPONENTS.keys() >= set(ENUMERATIONS.values())
 
 
 def test_two_models_of_one_name_are_refused() -> None:
