@@ -1,13 +1,13 @@
 """The names of the description's components. A component has the title of its schema as its name: the class name of a
 model, or the `title` of its configuration. So a model keeps its name when its class moves to another module."""
 
+from collections import Counter
 from typing import Any
 
 PREFIX = "#/components/schemas/"
 
 INPUT = "-Input"
 """The end of FastAPI's name of a model's schema in requests, if answers have another one."""
-
 
 ENUMERATIONS = {
     "Course": "MoveCourse",
@@ -23,20 +23,23 @@ ENUMERATIONS = {
 """Names of enumerations that differ from their class's: an enumeration has no configuration, and so no other title."""
 
 
-def name_components(document: dict[str, Any]) -> None:
-    """Rename the components of a description in place. Raises ValueError if two would have the same name."""
+def with_names(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a description whose components have their names. Raises ValueError if two would have the same name."""
     schemas: dict[str, dict[str, Any]] = document["components"]["schemas"]
     titles = {key: _title(key, schema) for key, schema in schemas.items()}
-    names = {key: _name(key, title, list(titles.values()).count(title)) for key, title in titles.items()}
+    counts = Counter(titles.values())
+    names = {key: _name(key, title, counts[title]) for key, title in titles.items()}
     by_name: dict[str, str] = {}
     for key, name in names.items():
         if name in by_name:
             raise ValueError(f"two models are called {name}, {by_name[name]} and {key}: give one of them another title")
         by_name[name] = key
-    for name, key in by_name.items():
-        schemas[key]["title"] = name
-    document["components"]["schemas"] = {name: schemas[by_name[name]] for name in sorted(by_name)}
-    _refer(document, {PREFIX + key: PREFIX + name for key, name in names.items()})
+    named = {name: schemas[by_name[name]] | {"title": name} for name in sorted(by_name)}
+    components = document["components"] | {"schemas": named}
+    renamed: dict[str, Any] = _renamed(
+        document | {"components": components}, {PREFIX + key: PREFIX + name for key, name in names.items()}
+    )
+    return renamed
 
 
 def _title(key: str, schema: dict[str, Any]) -> str:
@@ -49,14 +52,10 @@ def _name(key: str, title: str, count: int) -> str:
     return f"{title}Input" if count > 1 and key.endswith(INPUT) else title
 
 
-def _refer(node: Any, names: dict[str, str]) -> None:
-    """Let all references below a node refer to the new names."""
+def _renamed(node: Any, names: dict[str, str]) -> Any:
+    """Return a copy of a node in which all references have the new names."""
     if isinstance(node, dict):
-        for key, value in node.items():
-            if isinstance(value, str) and value in names:
-                node[key] = names[value]
-            else:
-                _refer(value, names)
-    elif isinstance(node, list):
-        for value in node:
-            _refer(value, names)
+        return {key: _renamed(value, names) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_renamed(value, names) for value in node]
+    return names.get(node, node) if isinstance(node, str) else node

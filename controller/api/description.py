@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from controller.api.components import name_components
+from controller.api.components import with_names
 from controller.api.event_models import EVENT_MODELS
 from controller.api.openapi import DETAILS, IDEMPOTENCY_KEY, UNREPEATED
 from controller.api.operation_ids import OPERATION_IDS
@@ -20,6 +20,7 @@ policy, routes, events. Every error is a problem (RFC 9457). A POST with an `Ide
 it is sent. `ETag` and `If-Match` guard changes."""
 
 CARRIER = "/carrier"
+"""The path of the route that carries models into the description."""
 
 Schema = dict[str, Any]
 
@@ -61,8 +62,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
     for unused in ("HTTPValidationError", "ValidationError"):
         document["components"]["schemas"].pop(unused, None)
-    name_components(document)
-    return document
+    return with_names(document)
 
 
 def _carrier(models: list[Any]) -> APIRoute:

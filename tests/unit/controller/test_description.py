@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.api.components import ENUMERATIONS, name_components
+from controller.api.components import ENUMERATIONS, with_names
 from controller.api.event_models import EVENT_MODELS
 from controller.api.operation_ids import OPERATION_IDS
 from controller.api.tags import TAGS
@@ -138,4 +138,13 @@ def test_components_have_plain_names() -> None:
 def test_two_models_of_one_name_are_refused() -> None:
     schemas: Json = {"one__Thing": {"title": "Thing"}, "two__Thing": {"title": "Thing"}}
     with pytest.raises(ValueError, match="two models are called Thing"):
-        name_components({"components": {"schemas": schemas}})
+        with_names({"components": {"schemas": schemas}})
+
+
+def test_references_follow_a_name() -> None:
+    """A component may get the name that another one had."""
+    once: Json = {"$ref": "#/components/schemas/a__Thing"}
+    schemas: Json = {"a__Thing": {"title": "Other"}, "Other": {"title": "Last"}}
+    named = with_names({"paths": {"/one": once, "/two": once}, "components": {"schemas": schemas}})
+    assert named["paths"] == {path: {"$ref": "#/components/schemas/Other"} for path in ("/one", "/two")}
+    assert named["components"]["schemas"] == {"Other": {"title": "Other"}, "Last": {"title": "Last"}}
