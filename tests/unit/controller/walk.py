@@ -129,7 +129,6 @@ def use(say: Say) -> None:
 
 def clear(say: Say) -> None:
     """Remove all objects except c1."""
-    say("DELETE /api/v1/cloudlets/{name}", name="r1")
     serial = say("GET /api/v1/certificates", cloudlet="c2")["items"][0]["serial"]
     say("POST /api/v1/certificates/{serial}/revoke", serial=serial)
     say("DELETE /api/v1/tokens/{name}", name="t1")
