@@ -42,19 +42,27 @@ def blocks() -> list[Block]:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def present() -> version.Version:
+    """The version of this tree's packages, whatever is committed meanwhile."""
+    return version.of_tree(ROOT)
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory, present: version.Version) -> Path:
     """A repository with this tree's packages in two versions."""
     folder = tmp_path_factory.mktemp("packages")
     with signing_key(folder), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(version, "of_tree", lambda root: present)
         build(folder)
         patch.setattr(version, "of_tree", lambda root: NEXT)
         return build(folder)
 
 
 @pytest.fixture(scope="module")
-def region(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[dict[str, Town]]:
+def region(
+    tmp_path_factory: pytest.TempPathFactory, repository: Path, present: version.Version
+) -> Iterator[dict[str, Town]]:
     """The region that the page leads to, with the earlier of the two versions."""
-    present = version.of_tree(ROOT)
     with towns(tmp_path_factory.mktemp("towns"), repository) as hosts:
         for town in hosts.values():
             _pin(town, f"{present.upstream}-*")
@@ -81,11 +89,11 @@ def test_no_unit_has_failed(region: dict[str, Town]) -> None:
         assert said(town, "systemctl --failed --plain --no-legend") == ""
 
 
-def test_programs_have_manual_pages_and_one_version(region: dict[str, Town]) -> None:
+def test_programs_have_manual_pages_and_one_version(region: dict[str, Town], present: version.Version) -> None:
     town = region["town1"]
     programs = ("weft", "weft-controller", "weft-agent", "weft-routeserver")
     versions = {said(town, f"{name} --version").split()[-1] for name in programs}
-    assert versions == {version.of_tree(ROOT).python}
+    assert versions == {present.python}
     for name in programs:
         assert said(town, f"ls /usr/share/man/man[18]/{name}.[18].gz")
 
@@ -100,11 +108,11 @@ def test_a_backup_can_be_made_at_once(region: dict[str, Town]) -> None:
     assert said(region["town1"], "ls /var/lib/weft-backups").startswith("weft-")
 
 
-def test_an_upgrade_and_the_way_back_lose_nothing(region: dict[str, Town]) -> None:
-    present = f"{version.of_tree(ROOT).upstream}-*"
+def test_an_upgrade_and_the_way_back_lose_nothing(region: dict[str, Town], present: version.Version) -> None:
     with PingStream("town1", "10.2.0.1", 0.01, source="10.1.0.1") as stream:
-        for wanted in (f"{NEXT.upstream}-*", present):
-            _install(region, wanted)
+        for wanted in (NEXT, present):
+            _install(region, f"{wanted.upstream}-*")
+            assert said(region["town1"], "weft-agent --version").split()[-1] == wanted.python
         result = stream.stop()
     assert result.sent > 1000 and result.lost == 0, f"{result.lost} of {result.sent}"
     assert said(region["town1"], "weft doctor")
