@@ -61,7 +61,7 @@ def test_the_controller_logs_like_that(
 ) -> None:
     root.handlers.clear()  # those of pytest
     monkeypatch.setattr(sys, "argv", ["weft-controller"])
-    monkeypatch.setattr(controller.settings, "read_settings", lambda: Settings(listen="127.0.0.1:0"))
+    monkeypatch.setattr(controller.settings, "read_settings", lambda file: Settings(listen="127.0.0.1:0"))
     monkeypatch.setattr(controller.server.sockets, "opened", lambda _: [])
     monkeypatch.setattr(controller.server.serving, "serve", _says)
     controller.main.main()
