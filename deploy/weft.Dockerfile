@@ -13,7 +13,8 @@ RUN apt-get update \
 # The controller and the `weft` command (`docker compose exec controller weft vcp list`), no root.
 FROM base AS controller
 RUN --mount=type=bind,target=/srv/weft \
-    apt-get update && apt-get install -y --no-install-recommends weft-controller weft-cli && rm -rf /var/lib/apt/lists/*
+    apt-get update && apt-get install -y --no-install-recommends weft-controller weft-cli \
+ && rm -rf /var/lib/apt/lists/* /etc/apt/sources.list.d/weft.list
 RUN install -d -o weft -g weft -m 0750 /run/weft
 USER weft
 WORKDIR /var/lib/weft
@@ -25,7 +26,8 @@ ENTRYPOINT ["weft-controller"]
 # The route server: one static binary, no root.
 FROM base AS routeserver
 RUN --mount=type=bind,target=/srv/weft \
-    apt-get update && apt-get install -y --no-install-recommends weft-routeserver && rm -rf /var/lib/apt/lists/* \
+    apt-get update && apt-get install -y --no-install-recommends weft-routeserver \
+ && rm -rf /var/lib/apt/lists/* /etc/apt/sources.list.d/weft.list \
  && install -d -o weft -g weft -m 0700 /var/lib/weft-routeserver
 USER weft
 VOLUME /var/lib/weft-routeserver
@@ -39,7 +41,7 @@ RUN --mount=type=bind,target=/srv/weft \
     apt-get update \
  && apt-get install -y --no-install-recommends weft-agent frr frr-pythontools \
     strongswan-charon strongswan-swanctl libcharon-extra-plugins libstrongswan-standard-plugins \
- && rm -rf /var/lib/apt/lists/* \
+ && rm -rf /var/lib/apt/lists/* /etc/apt/sources.list.d/weft.list \
  && install -d -o frr -g frr /run/frr
 # Machines want QEMU 10, which this Debian's backports have.
 RUN /usr/lib/weft/bin/weft-qemu && rm -rf /var/lib/apt/lists/*

@@ -8,7 +8,7 @@ import pytest
 
 from deploy.packages import version
 from deploy.packages.package import PACKAGES
-from lab.paths import BUILD, ROOT
+from lab.paths import ROOT
 from tests.integration.towns import architecture, build, release, signing_key
 
 pytestmark = pytest.mark.lab
@@ -36,12 +36,15 @@ def field(package: Path, name: str) -> str:
 
 
 @pytest.mark.smoke
-def test_one_package_is_built() -> None:
-    """The route server's, in seconds: nothing of it comes from a package index."""
-    folder = BUILD / "packages-smoke"
-    [package] = build(folder, "--package", "weft-routeserver").glob(f"pool/{release()}/*.deb")
+def test_one_package_is_built(tmp_path: Path) -> None:
+    """The guest's, in a second: nothing of it is compiled, or comes from a package index."""
+    with signing_key(tmp_path):
+        repository = build(tmp_path, "--package", "weft-guest")
+    [package] = repository.glob(f"pool/{release()}/*.deb")
     assert field(package, "Version").startswith(version.of_tree(ROOT).upstream)
-    assert field(package, "Architecture") == architecture()
+    assert field(package, "Architecture") == "all"
+    assert (repository / f"dists/{release()}/InRelease").is_file()
+    assert package.name in (repository / f"dists/{release()}/main/binary-{architecture()}/Packages").read_text()
 
 
 def test_each_package_is_there_with_its_checksum(repository: Path) -> None:
