@@ -14,7 +14,8 @@ _USERS = "usr/lib/sysusers.d"
 
 @dataclass(frozen=True)
 class Environment:
-    """A private Python environment in PREFIX/`folder`, with the folders `sources` of this repository, and what their
+    """A private Python environment in PREFIX/`folder`, with the folders `sources` of this repository (git's pathspecs),
+    and what their
     `extras` need. `scripts` are its programs, each with its `module:function`; they are in /usr/bin as well. With
     `debian` it also sees Debian's own Python packages, where it has none itself. `stubs`: with gobgpd's API."""
 
@@ -72,7 +73,7 @@ CONTROLLER = Package(
     "devices and their VMs, and decides on moves. Serves a REST API; its database is SQLite or PostgreSQL.",
     environment=Environment(
         "controller",
-        ("controller", "migrations", "policies"),
+        ("controller", ":!controller/cli", "migrations", "policies"),
         ("controller", "postgres"),
         {"weft-controller": "controller.main:main"},
     ),

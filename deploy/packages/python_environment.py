@@ -46,14 +46,22 @@ def make(repository: Path, environment: Environment, target: Target, version: Ve
         options: list[str | Path] = ["--no-compile", "--target", site, "--constraint", pins, *target.wheel_options()]
         output([*_PIP, "install", *options, wanted], repository)
     shutil.rmtree(site / "bin", ignore_errors=True)
-    for record in site.glob("*.dist-info/direct_url.json"):
-        record.unlink()  # it names a folder of this machine
+    for place in site.glob("*.dist-info/direct_url.json"):
+        _forget(place)  # it names a folder of this machine
     if environment.stubs:
         shutil.copytree(repository / "build/gobgpapi/api", site / "api", ignore=shutil.ignore_patterns("__pycache__"))
     if missing := lacking(site, environment.extras, target):
         raise NotBuilt(f"the environment {environment.folder} lacks {', '.join(missing)}")
     _launchers(environment, target, folder)
     return site
+
+
+def _forget(file: Path) -> None:
+    """Remove a file of a distribution, from its record too."""
+    record = file.with_name("RECORD")
+    lines = record.read_text().splitlines(keepends=True)
+    record.write_text("".join(line for line in lines if not line.startswith(f"{file.parent.name}/{file.name},")))
+    file.unlink()
 
 
 def lacking(site: Path, extras: Sequence[str], target: Target) -> list[str]:

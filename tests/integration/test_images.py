@@ -72,9 +72,9 @@ def test_an_image_runs_its_program(podman: list[str], name: str) -> None:
 
 
 def test_a_controller_serves_as_compose_runs_it(podman: list[str], tmp_path: Path) -> None:
-    """No root, nothing that can be written but its volume, and no capability."""
+    """No root, nothing that can be written but its volumes, and no capability."""
     run = ("run", "--detach", "--network", "none", *HARDENED, "--volume", "/var/lib/weft")
-    place = ("--tmpfs", "/run/weft:rw,size=1m,mode=0777", "--env", "WEFT_SOCKET=/run/weft/controller.sock")
+    place = ("--volume", "/run/weft", "--env", "WEFT_SOCKET=/run/weft/controller.sock")
     made = said(podman, *run, *place, "localhost/weft-controller")
     weft = ("exec", made, "weft")
     until(lambda: subprocess.run([*podman, *weft, "vcp", "list"], capture_output=True, check=False).returncode == 0)
