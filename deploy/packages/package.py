@@ -150,8 +150,12 @@ CLI = Package(
     "controller's REST API.",
     environment=Environment(
         "cli",
-        ("controller/__init__.py", "controller/py.typed", "controller/cli", "controller/core", "controller/wire",
-        "policies"), ("cli",), {"weft": "controller.cli.start:main"},
+        (
+            "controller/__init__.py", "controller/py.typed", "controller/cli", "controller/core", "controller/wire",
+            ":!controller/wire/templates.py", "policies",
+        ),
+        ("cli",),
+        {"weft": "controller.cli.start:main"},
     ),
     commands=("weft",),
 )  # fmt: skip
