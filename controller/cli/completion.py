@@ -17,8 +17,9 @@ def names(noun: str) -> Callable[[typer.Context, str], list[str]]:
         from controller.cli.client import Client, path
         from controller.cli.failures import Failure
 
-        given = context.params.get("url") or context.find_root().params.get("url")
-        session.url = given or session.url
+        for option in ("url", "context"):
+            given = context.params.get(option) or context.find_root().params.get(option)
+            setattr(session, option, given or getattr(session, option))
         try:
             with Client(timeout=PATIENCE) as api:
                 return [item["name"] for item in api.items(path(noun)) if item["name"].startswith(incomplete)]
