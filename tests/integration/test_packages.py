@@ -1,6 +1,7 @@
 """The packages of this tree: complete, the same from the same commit, and signed."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from deploy.packages import version
 from deploy.packages.package import PACKAGES
+from deploy.packages.target import ARCHITECTURES
 from lab.paths import ROOT
 from tests.integration.towns import architecture, build, release, signing_key
 
@@ -113,3 +115,22 @@ def _modules(site: Path, packages: tuple[str, ...]) -> list[str]:
             if not {"versions", "libvirt"} & set(parts) and parts[-1] not in ("__main__", "env"):
                 found.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
     return found
+
+
+_NEEDS_C = "github.com/DataDog/zstd"
+
+
+@pytest.mark.parametrize("module", ["routeserver", "agents/transfer"])
+def test_go_code_fits_every_architecture(module: str) -> None:
+    """Types of system calls differ by architecture. Code that needs a C compiler for another one is left out here."""
+    for other in ARCHITECTURES:
+        environment = os.environ | {"GOARCH": other, "CGO_ENABLED": "0"}
+        listing = ["go", "list", "-e", "-f", '{{.ImportPath}} {{join .Deps ","}}', "./..."]
+        found = subprocess.run(listing, cwd=ROOT / module, env=environment, capture_output=True, text=True, check=True)
+        lines = [line.split(" ") for line in found.stdout.splitlines()]
+        names = [name for name, needs in lines if _NEEDS_C not in needs.split(",")]
+        assert len(names) > 5, found.stderr
+        done = subprocess.run(
+            ["go", "vet", *names], cwd=ROOT / module, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{other}: {done.stderr}"

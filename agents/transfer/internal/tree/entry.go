@@ -39,7 +39,8 @@ type identity struct {
 type inode struct{ device, number uint64 }
 
 func identified(stat *unix.Stat_t) identity {
-	return identity{stat.Dev, stat.Ino, stat.Nlink, stat.Size, stat.Mtim, stat.Ctim}
+	links := uint64(stat.Nlink) // 32 bits on arm64
+	return identity{stat.Dev, stat.Ino, links, stat.Size, stat.Mtim, stat.Ctim}
 }
 
 // settled reports whether the content cannot have changed since `before` without a newer identity: the kernel's clock
