@@ -32,7 +32,9 @@ def build(repository: Path, names: Sequence[str], architecture: str, version: Ve
     for name in names:
         module, package = _PACKAGES[name]
         environment = {"CGO_ENABLED": "0", "GOOS": "linux", "GOARCH": architecture}
-        flags, tags = f"-s -w -X main.version={version.python}", "netgo,osusergo"
+        flags, tags = "-s -w", "netgo,osusergo"
+        if package.startswith("./"):  # others' programs stay the same from one version of ours to the next
+            flags += f" -X main.version={version.python}"
         if name in _WITH_C:
             environment |= {"CGO_ENABLED": "1", "CC": _compiler(architecture)}
             flags += " -linkmode external -extldflags -static"

@@ -109,12 +109,15 @@ def test_a_backup_can_be_made_at_once(region: dict[str, Town]) -> None:
 
 
 def test_an_upgrade_and_the_way_back_lose_nothing(region: dict[str, Town], present: version.Version) -> None:
+    begun = "systemctl show --property ActiveEnterTimestampMonotonic --value weft-gobgpd"
+    speaker = said(region["town1"], begun)
     with PingStream("town1", "10.2.0.1", 0.01, source="10.1.0.1") as stream:
         for wanted in (NEXT, present):
             _install(region, f"{wanted.upstream}-*")
             assert said(region["town1"], "weft-agent --version").split()[-1] == wanted.python
         result = stream.stop()
     assert result.sent > 1000 and result.lost == 0, f"{result.lost} of {result.sent}"
+    assert said(region["town1"], begun) == speaker, "gobgpd is the same, and was not to be restarted"
     assert said(region["town1"], "weft doctor")
 
 
