@@ -62,15 +62,14 @@ async def _hypervisor(drivers: Drivers, name: str) -> Result:
 
 def _answers(api: str) -> bool:
     """Return whether a program accepts connections at `unix:///path` or `host:port`."""
-    family, address = socket.AF_UNIX, api.removeprefix(_UNIX)
     host, _, port = api.rpartition(":")
     try:
         if not api.startswith(_UNIX):
             socket.create_connection((host, int(port)), _SECONDS).close()
             return True
-        with closing(socket.socket(family, socket.SOCK_STREAM)) as connection:
+        with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as connection:
             connection.settimeout(_SECONDS)
-            connection.connect(address)
+            connection.connect(api.removeprefix(_UNIX))
             return True
     except (OSError, ValueError):
         return False

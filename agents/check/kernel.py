@@ -16,33 +16,19 @@ _MPTCP = Path("/proc/sys/net/mptcp/enabled")
 @dataclass(frozen=True)
 class _Feature:
     subject: str
-    argv: tuple[str, ...]
+    trial: str
     why: str
 
 
 _FEATURES = (
-    _Feature("kernel: bridge", ("ip", "link", "add", "weft0", "type", "bridge"), "LANs are bridges"),
+    _Feature("kernel: bridge", "ip link add weft0 type bridge", "LANs are bridges"),
     _Feature(
         "kernel: VXLAN",
-        (
-            "ip",
-            "link",
-            "add",
-            "weft0",
-            "type",
-            "vxlan",
-            "id",
-            "1",
-            "local",
-            "127.0.0.1",
-            "dstport",
-            "4789",
-            "nolearning",
-        ),
+        "ip link add weft0 type vxlan id 1 local 127.0.0.1 dstport 4789 nolearning",
         "tunnels between cloudlets are VXLAN",
     ),
-    _Feature("kernel: nftables for bridges", ("nft", "add", "table", "bridge", "weft"), "fences stand there"),
-    _Feature("kernel: nftables for IP", ("nft", "add", "table", "inet", "weft"), "access rules stand there"),
+    _Feature("kernel: nftables for bridges", "nft add table bridge weft", "fences stand there"),
+    _Feature("kernel: nftables for IP", "nft add table inet weft", "access rules stand there"),
 )
 
 
@@ -58,7 +44,7 @@ async def results(settings: Settings) -> list[Result]:
 
 async def _tried(feature: _Feature) -> Result:
     try:
-        ended = await command.run("unshare", "--net", *feature.argv, seconds=_SECONDS)
+        ended = await command.run("unshare", "--net", *feature.trial.split(), seconds=_SECONDS)
     except (OSError, TimeoutError) as error:
         return failed(feature.subject, f"cannot be tried: {error or 'no answer'}", "run weft-agent check as root")
     if ended.code == 0:

@@ -29,6 +29,7 @@ def wanted(settings: Settings) -> list[Port]:
     found = [
         Port("udp", 67, _AGENT, "DHCP"),
         Port("udp", 547, _AGENT, "DHCPv6"),
+        Port("udp", 862, _AGENT, "round trips"),
         Port("tcp", 179, _BGP, "BGP"),
     ]
     if settings.ipsec is not None:

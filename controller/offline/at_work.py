@@ -30,15 +30,13 @@ async def at_work(url: str) -> str | None:
 
 
 def _open_elsewhere(path: Path) -> bool:
-    """Return whether another connection has the file open: a database leaves WAL only for its sole connection
-    (sqlite.org/wal.html)."""
-    with closing(sqlite3.connect(path, timeout=0.0)) as connection:
+    """Return whether another connection has the file open: in WAL each one keeps a shared lock on it, so nobody else
+    gets it alone (sqlite.org/wal.html, "Use of WAL Without Shared-Memory"). The file stays as it is."""
+    with closing(sqlite3.connect(path, timeout=0.0, isolation_level=None)) as connection:
         try:
-            [before] = connection.execute("PRAGMA journal_mode").fetchone()
-            if before != "wal":
-                return False
-            connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("ROLLBACK")
         except sqlite3.OperationalError:
             return True
         except sqlite3.DatabaseError:

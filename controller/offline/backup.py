@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from controller.core.durable import sync
 from controller.db.copy import NotCopied, copy_database
 
 _NAME = re.compile(r"^weft-\d{8}T\d{6}Z\.db$")
@@ -21,11 +22,11 @@ async def backup(url: str, folder: Path, keep: int | None, at: datetime) -> str:
         new.unlink(missing_ok=True)
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         said = await copy_database(url, f"sqlite:///{new}")
-        _keep_on_disk(new)
+        sync(new)
         if file.exists():
             raise NotCopied(f"{file} is there already: it was made within this second")
         new.rename(file)
-        _keep_on_disk(folder)
+        sync(folder)
         gone = _delete(folder, keep)
     except OSError as error:
         raise NotCopied(f"{error.filename or folder}: {error.strerror}") from error
@@ -44,11 +45,3 @@ def _delete(folder: Path, keep: int | None) -> int:
     for path in old:
         path.unlink()
     return len(old)
-
-
-def _keep_on_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -17,7 +17,8 @@ from controller.offline.database_file import database_file
 
 async def restore(url: str, file: Path, replace: bool, at: datetime) -> str:
     """Fill the database at a URL from a backup, which stays as it is. The database has to be empty; with `replace` a
-    file of SQLite is put aside before. Returns the result as text. Raises NotCopied; then the database is as it was."""
+    file of SQLite is put aside before. Returns the result as text. Raises NotCopied; then a file of SQLite is as it
+    was, and a server's database may have tables without rows."""
     if not file.is_file():
         raise NotCopied(f"{file}: there is no such file")
     await _check_idle(url)
@@ -26,11 +27,13 @@ async def restore(url: str, file: Path, replace: bool, at: datetime) -> str:
         shutil.copyfile(file, Path(folder) / "backup.db")
         await _bring_up(present, file)
         aside = _put_aside(url, at) if replace else None
+        path = database_file(url)
+        new = path if path is not None and not path.exists() else None
         try:
             said = await copy_database(present, url)
         except BaseException:
-            if aside is not None:
-                _move(aside, aside.with_name(aside.name.rpartition(".before-")[0]))
+            if new is not None:
+                _move(aside, new)
             raise
     return f"{said}" + (f"; the former database is {aside}" if aside is not None else "")
 
@@ -71,11 +74,11 @@ def _put_aside(url: str, at: datetime) -> Path | None:
     return aside
 
 
-def _move(path: Path, to: Path) -> None:
-    """Move a database with the files that SQLite keeps beside it."""
+def _move(path: Path | None, to: Path) -> None:
+    """Move a database to a place, with the files that SQLite keeps beside it, and remove what is there: the log of one
+    database beside another would damage it. Without `path` the place becomes empty."""
     for end in ("-wal", "-shm", ""):
-        beside, there = path.with_name(f"{path.name}{end}"), to.with_name(f"{to.name}{end}")
-        if beside.exists():
+        there = to.with_name(f"{to.name}{end}")
+        there.unlink(missing_ok=True)
+        if path is not None and (beside := path.with_name(f"{path.name}{end}")).exists():
             beside.rename(there)
-        elif end == "":
-            there.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from controller.core.durable import sync
 from controller.trust import x509
 
 ROOT_KEY, ROOT, INTERMEDIATE = "root-key.pem", "root.pem", "intermediate.pem"
@@ -95,7 +96,7 @@ def prepare(directory: Path, at: datetime) -> str:
         shutil.rmtree(fresh, ignore_errors=True)
         init(fresh, f"{name} {at:%Y%m%dT%H%M%SZ}", at)
         fresh.rename(directory / NEXT)
-        _sync(directory)
+        sync(directory)
     except OSError as error:
         raise NotMade(f"{error.filename or directory}: {error.strerror}") from None
     except (x509.Unreadable, UnicodeDecodeError) as error:
@@ -171,7 +172,7 @@ def _keep(directory: Path) -> None:
     for name in (ROOT, INTERMEDIATE):
         _write(fresh / name, (directory / name).read_text())
     fresh.rename(directory / FORMER)
-    _sync(directory)
+    sync(directory)
 
 
 def _intermediate(directory: Path, root: x509.Signer, key: x509.Key, name: str, at: datetime) -> None:
@@ -188,13 +189,4 @@ def _write(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
-    _sync(path.parent)
-
-
-def _sync(directory: Path) -> None:
-    """Write the names in a directory to the disk (fsync(2), "Notes")."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path.parent)

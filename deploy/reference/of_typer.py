@@ -11,8 +11,8 @@ from deploy.reference.command_page import Command, CommandPage, Option
 def page(app: typer.Typer, program: str, summary: str) -> CommandPage:
     """Return the page of a program. Options that every command takes stand with each of them."""
     top = typer.main.get_command(app)
-    notes = tuple(("DESCRIPTION", part) for part in [top.help or ""])
-    return CommandPage(program, summary, tuple(_commands(top, typer.Context(top, info_name=program))), notes)
+    commands = tuple(_commands(top, typer.Context(top, info_name=program)))
+    return CommandPage(program, summary, commands, (("DESCRIPTION", top.help or ""),))
 
 
 def _commands(command: Any, context: typer.Context) -> Iterator[Command]:

@@ -2,6 +2,7 @@
 would harm, and leave everything as it was when they fail."""
 
 import json
+import shutil
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -100,6 +101,32 @@ async def test_a_database_of_sqlite_is_put_aside(start: Start, database_url: str
     assert str(aside) in said
     assert await names(start, database_url) == ["blue"]
     assert await names(start, f"sqlite:///{aside}") == ["blue", "green"]
+
+
+async def test_a_restoration_that_fails_leaves_everything_as_it_was(
+    start: Start, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No log of the database that failed stays beside the one that comes back."""
+    async with start() as controller:
+        await fill(controller)
+        await backup(database_url, tmp_path / "backups", None, AT)
+    [file] = (tmp_path / "backups").iterdir()
+    shutil.copyfile(file, tmp_path / "here.db")
+    here, elsewhere = tmp_path / "here.db", tmp_path / "new.db"
+
+    async def fails(source: str, to: str) -> str:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{to.removeprefix('sqlite:///')}{end}").write_text("half of a database")
+        raise NotCopied("the disk is full")
+
+    monkeypatch.setattr("controller.offline.restore.copy_database", fails)
+    before = here.read_bytes()
+    for path, replace in ((here, True), (elsewhere, False)):
+        with pytest.raises(NotCopied, match="the disk is full"):
+            await restore(f"sqlite:///{path}", file, replace, AT)
+    assert here.read_bytes() == before
+    left = {path.name for path in tmp_path.iterdir() if path.name.startswith(("here", "new"))}
+    assert left == {"here.db"}
 
 
 async def test_something_else_is_not_restored(database_url: str, tmp_path: Path) -> None:

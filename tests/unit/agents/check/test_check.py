@@ -53,9 +53,9 @@ def test_a_port_of_every_interface_is_in_the_way(line: str, others: set[str]) ->
 
 def test_ports_follow_the_settings(tmp_path: Path) -> None:
     plain = {port.number for port in wanted(settings(tmp_path))}
-    assert plain == {67, 547, 179, 7790}
+    assert plain == {67, 547, 862, 179, 7790}
     encrypted = {port.number for port in wanted(settings(tmp_path, ipsec={}, images={"port": 0}))}
-    assert encrypted == {67, 547, 179, 500, 4500}
+    assert encrypted == {67, 547, 862, 179, 500, 4500}
 
 
 @pytest.fixture
