@@ -68,3 +68,12 @@ def test_nobody_looks_up_another_name(path: Path) -> None:
         if isinstance(call, ast.Call) and getattr(call.func, "id", getattr(call.func, "attr", "")) in READERS:
             literal = [each.value for each in call.args if isinstance(each, ast.Constant)]
             assert not [name for name in literal if name in ("weft", DISTRIBUTION)], "use wire.release.DISTRIBUTION"
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("tests/*/requirements.txt")), ids=lambda file: file.parent.name)
+def test_a_list_of_tools_can_be_installed_from_an_index(file: Path) -> None:
+    """It pins each distribution, and names none that no index has, such as our own: a machine on which that one is
+    installed by hand does not show it."""
+    pinned = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
+    assert pinned and all(re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,-]+\])?==\S+", line) for line in pinned)
+    assert DISTRIBUTION not in {line.partition("=")[0].lower() for line in pinned}
