@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = """environment:
   WEFT_LISTEN                   HOST:PORT of the API over TCP (127.0.0.1:8080)
-  WEFT_SOCKET                   path of the API's unix socket: whoever may open it is an operator
-  WEFT_DATABASE_URL             sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME (sqlite:///weft.db)
-  WEFT_REPLICA                  name of this controller among those on one PostgreSQL database (host:pid)
+  WEFT_SOCKET                   path of the API's unix socket: each user who may open it is an admin
+  WEFT_DATABASE_URL             sqlite:///FILE or postgresql://USER@HOST/NAME (sqlite+aiosqlite:///weft.db)
+  WEFT_REPLICA                  name of this controller among those on one PostgreSQL database; HOST:PID by default
   WEFT_ROUTE_SERVERS            JSON list of {"name", "address", "control"}
   WEFT_ROUTE_SERVER_TOKEN_FILE  file with the route servers' control token
   WEFT_ADMIN_TOKEN_FILE         file with the operators' token; without it the operator API is not served over TCP
@@ -39,8 +39,10 @@ ENVIRONMENT = """environment:
   WEFT_CONNECTIONS              connections that may be open (10000)
   WEFT_PEER_CONNECTIONS         connections from one address, or one IPv6 /64 (2500)
   WEFT_REQUEST_SECONDS          how long a request may take to arrive (30)
-  WEFT_CALLER_RATE              requests a second of one agent or operator, ten times that at once (200; 0: no limit)
-  WEFT_STRANGER_RATE            requests a second from one address without a token that is good (20; 0: no limit)"""
+  WEFT_CALLER_RATE              requests a second of one agent or operator, ten times that at once (200); 0: no limit
+  WEFT_STRANGER_RATE            requests a second from one address without a token that is good (20); 0: no limit
+  WEFT_OIDC                     JSON object: the issuer of users' tokens, and the roles of users
+  WEFT_MANUAL                   directory of the manual, served at /manual/ (/usr/share/weft-controller/manual)"""
 
 
 class Failure(Exception):  # noqa: N818 - it says what is

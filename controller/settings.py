@@ -21,6 +21,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from controller.core.oidc_users import ALGORITHMS, trusted
 from controller.core.roles import Role
+from controller.wire.units import PerSecond, Seconds, WholeSeconds
 
 _url = TypeAdapter(AnyHttpUrl)
 
@@ -37,22 +38,39 @@ def _host_and_pid() -> str:
 
 
 class OidcSettings(BaseModel):
-    """WEFT_OIDC, as JSON. `audience`: a token must be for one of these. `roles` gives the role for a value of the claim
-    `role_claim`. Times are in seconds: `skew` is how far clocks may be apart, `lifetime` how long a token is good at
-    most after its issue, `keep` how long known keys stay in use while the issuer does not answer."""
+    """The issuer of users' tokens and the roles of users: WEFT_OIDC, as a JSON object."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     issuer: str
+    """URL of the issuer: https, or on this machine."""
+
     audience: Annotated[list[Text], Field(min_length=1)]
+    """A token must be for one of these."""
+
     roles: Annotated[dict[str, Role], Field(min_length=1)]
+    """The role for each value of the claim `role_claim`; the greatest counts."""
+
     role_claim: Text = "groups"
+    """The claim whose values give the role; dots lead into objects."""
+
     tenant_claim: Text = "tenant"
+    """The claim that names the tenant of a user with the role `tenant`."""
+
     name_claim: Text = "sub"
+    """The claim by which the audit log names the user."""
+
     algorithms: Annotated[list[str], Field(min_length=1)] = ["RS256", "PS256", "ES256", "EdDSA"]
-    skew: Annotated[float, Field(ge=0, le=300)] = 30.0
-    lifetime: Annotated[float, Field(ge=1, le=86400)] = 3600.0
-    keep: Annotated[float, Field(ge=0, le=86400)] = 3600.0
+    """The algorithms of signatures that are accepted."""
+
+    skew: Annotated[Seconds, Field(ge=0, le=300)] = 30.0
+    """The most that the clocks of issuer and controller may be apart."""
+
+    lifetime: Annotated[Seconds, Field(ge=1, le=86400)] = 3600.0
+    """How long a token is good after its issue, at most."""
+
+    keep: Annotated[Seconds, Field(ge=0, le=86400)] = 3600.0
+    """How long known keys stay in use while the issuer does not answer."""
 
     @field_validator("issuer")
     @classmethod
@@ -71,11 +89,18 @@ class OidcSettings(BaseModel):
 
 
 class RouteServerSettings(BaseModel):
-    """`address` is the address that PEs peer with, `control` the base URL of the control API."""
+    """A route server: an element of WEFT_ROUTE_SERVERS, as a JSON object."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+    """The name, which is the route server's own `--name`."""
+
     address: str
+    """The IP address that PEs peer with."""
+
     control: str
+    """The base URL of the control API; https with `--identity`."""
 
     @field_validator("address")
     @classmethod
@@ -89,39 +114,80 @@ class RouteServerSettings(BaseModel):
 
 
 class Settings(BaseSettings):
-    """The settings of a controller; times are in seconds. Without `admin_token_file` the operator API is served on the
-    unix socket only. `replica` is this controller's name among those on the same database. Without `authority` no
-    certificates are issued; `authority_kind` names the kind of authority. With `agent_listen` agents are served over
-    TLS there, and with `agent_tls_only` nowhere else. With `session_secret_file` BGP sessions are signed with keys
-    derived from it. With `enrolled_only` only cloudlets that have enrolled get BGP sessions. `oidc` names the issuer of
-    users' tokens and the roles of users. `connections` is the most open connections, `peer_connections` the most from
-    one address. A request may take `request_seconds` to arrive. `caller_rate` and `stranger_rate` are requests a second
-    (docs/operate/limits.md); 0 is no limit."""
+    """The settings of a controller."""
 
-    model_config = SettingsConfigDict(env_prefix="WEFT_")
+    model_config = SettingsConfigDict(env_prefix="WEFT_", use_attribute_docstrings=True)
 
     database_url: str = "sqlite+aiosqlite:///weft.db"
+    """The database: `sqlite:///FILE`, or `postgresql://USER@HOST/NAME?passfile=FILE`, which several controllers may
+    share."""
+
     listen: str = "127.0.0.1:8080"
+    """HOST:PORT of the API over plain HTTP; port 0 is any free one."""
+
     socket: Path | None = None
+    """Path of the API's unix socket; each user who may open it is an admin."""
+
     replica: Annotated[str, Field(pattern=r"^[!-~]{1,63}$")] = Field(default_factory=lambda: _host_and_pid())
+    """Name of this controller among those on the same database; by default `HOST:PID`."""
+
     route_servers: list[RouteServerSettings] = []
+    """The route servers of the region, as a JSON list of objects."""
+
     route_server_token_file: Path | None = None
+    """File with the token of the route servers' control API."""
+
     admin_token_file: Path | None = None
+    """File with the admins' token; without it the operator API is served on the unix socket only."""
+
     session_secret_file: Path | None = None
+    """File with the secret from which the keys of BGP sessions are derived; without it sessions are not signed."""
+
     asn: Annotated[int, Field(ge=1, le=4294967294)] = 65000
+    """AS number of the region."""
+
     enrolled_only: bool = False
-    agent_timeout: Annotated[float, Field(gt=0, le=60)] = 5.0
+    """Whether route servers accept BGP sessions of enrolled cloudlets only, and of no PE without an agent."""
+
+    agent_timeout: Annotated[Seconds, Field(gt=0, le=60)] = 5.0
+    """How long a change waits for agents, at most."""
+
     authority: Path | None = None
+    """Directory of the authority that `weft-controller ca init` made; without it the controller issues no
+    certificates."""
+
     authority_kind: str = BUILT_IN
+    """Name of the authority that issues certificates; another one is installed beside the controller."""
+
     agent_listen: str | None = None
+    """HOST:PORT of the API over TLS, for agents and remote operators, with the authority's certificates."""
+
     agent_tls_only: bool = False
+    """Whether agents are served over TLS only."""
+
     connections: Annotated[int, Field(ge=1)] = 10_000
+    """The most open connections."""
+
     peer_connections: Annotated[int, Field(ge=1)] = 2_500
-    request_seconds: Annotated[float, Field(gt=0, le=600)] = 30.0
-    caller_rate: Annotated[float, Field(ge=0)] = 200.0
-    stranger_rate: Annotated[float, Field(ge=0)] = 20.0
+    """The most open connections from one address, or from one IPv6 /64."""
+
+    request_seconds: Annotated[Seconds, Field(gt=0, le=600)] = 30.0
+    """How long a request may take to arrive."""
+
+    caller_rate: Annotated[PerSecond, Field(ge=0)] = 200.0
+    """Requests of one agent or operator, ten times that at once; 0: no limit."""
+
+    stranger_rate: Annotated[PerSecond, Field(ge=0)] = 20.0
+    """Requests from one address without a valid token, ten times that at once; 0: no limit."""
+
     oidc: OidcSettings | None = None
-    certificate_seconds: Annotated[int, Field(ge=10, le=90 * 86400)] = 86400
+    """The issuer of users' tokens and the roles of users, as a JSON object."""
+
+    certificate_seconds: Annotated[WholeSeconds, Field(ge=10, le=90 * 86400)] = 86400
+    """How long a cloudlet's certificate is good for."""
+
+    manual: Path | None = Path("/usr/share/weft-controller/manual")
+    """Directory of the built manual, which is served at `/manual/`; without it there is none."""
 
     @field_validator("listen", "agent_listen")
     @classmethod
@@ -135,7 +201,7 @@ class Settings(BaseSettings):
             ip_address(host.strip("[]"))
         return value
 
-    @field_validator("authority", "agent_listen", "oidc", "session_secret_file", mode="before")
+    @field_validator("authority", "agent_listen", "oidc", "session_secret_file", "manual", mode="before")
     @classmethod
     def _may_be_empty(cls, value: object) -> object:
         return value or None

@@ -44,6 +44,7 @@ from controller.cli.noun import Colours, Format, InContext, Noun, Url, set_sessi
 from controller.cli.output import say
 from controller.cli.program import run_program
 from controller.cli.session import begin
+from controller.cli.variables import VARIABLES
 from controller.wire.release import release
 
 app = Noun(
@@ -52,9 +53,7 @@ app = Noun(
     "Exit codes: 0 done; 1 a check failed or differences were found; 2 wrong usage; 3 the controller refused; "
     "4 no controller answers, or something that is not Weft; 70 a defect of weft; 74 a file or the output cannot be "
     "written; 130 Ctrl-C; 141 nobody reads the output.\n\n"
-    "Environment: WEFT_URL says where the controller is; WEFT_TOKEN_FILE is a file with your token, or WEFT_TOKEN the "
-    "token itself (not needed on a socket). WEFT_ROOT_FILE is a file with the region's root (`weft certificate "
-    "authority`), for an https:// URL of the controller's own. NO_COLOR turns colours off.",
+    f"Environment: {'; '.join(f'{name}: {meaning}' for name, meaning in VARIABLES.items())}.",
     cls=GroupedHelp,
 )
 for noun in (
