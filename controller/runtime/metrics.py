@@ -1,11 +1,24 @@
 """The metrics for Prometheus. One registry per controller, so that two in one process do not mix."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.metrics import MetricWrapperBase
 
 from controller.runtime.move_metrics import MoveMetrics
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
+
+
+class MetricFamily(NamedTuple):
+    """A metric as it is exposed: its name, its type, the names of its labels, and its help."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    help: str
 
 
 class Metrics:
@@ -87,3 +100,11 @@ class Metrics:
     def text(self) -> bytes:
         """Return all metrics in the exposition format."""
         return generate_latest(self.registry)
+
+    def families(self) -> Iterator[MetricFamily]:
+        """Yield all metrics, with samples or without."""
+        for collector in self.registry._collector_to_names:
+            assert isinstance(collector, MetricWrapperBase)
+            for one in collector.describe():
+                name = f"{one.name}_total" if one.type == "counter" else one.name
+                yield MetricFamily(name, one.type, tuple(collector._labelnames), one.documentation)

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"flag"
 	"io"
 	"log/slog"
 	"net"
@@ -60,8 +61,11 @@ func value(families map[string]*dto.MetricFamily, name string, labels ...string)
 	return 0, false
 }
 
+// update has TestMetrics write testdata/metrics.txt (make references).
+var update = flag.Bool("update", false, "write testdata/metrics.txt")
+
 // inventory returns a line for each of our families, and for each of the process but its traffic, which not every kernel
-// counts: its name, type and labels.
+// counts: its name, type and labels, and after a tab its help.
 func inventory(families map[string]*dto.MetricFamily) string {
 	var lines []string
 	for name, family := range families {
@@ -72,7 +76,7 @@ func inventory(families map[string]*dto.MetricFamily) string {
 		for _, label := range family.GetMetric()[0].GetLabel() {
 			line += " " + label.GetName()
 		}
-		lines = append(lines, line+"\n")
+		lines = append(lines, line+"\t"+family.GetHelp()+"\n")
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "")
@@ -116,13 +120,19 @@ func TestMetrics(t *testing.T) {
 		up, _ := value(families, "bmp_up", "station", listener.Addr().String())
 		return lost == 1 && up == 1
 	})
-	// Alerting rules and dashboards (deploy/monitoring) are tested against this file.
+	// Alerting rules and dashboards (deploy/monitoring) are tested against this file, and docs/reference/metrics.md is made
+	// from it.
+	if *update {
+		if err := os.WriteFile("testdata/metrics.txt", []byte(inventory(families)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	golden, err := os.ReadFile("testdata/metrics.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := inventory(families); got != string(golden) {
-		t.Errorf("testdata/metrics.txt differs from these metrics:\n%s", got)
+		t.Errorf("testdata/metrics.txt differs from these metrics (make references):\n%s", got)
 	}
 	vpls := func(peer string) []string { return []string{"peer", peer, "family", "l2vpn-vpls"} }
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ from controller.runtime.metrics import Metrics
 from tests.house.imports import ROOT
 
 GOLDEN = ROOT / "routeserver/internal/control/testdata/metrics.txt"
-"""A line for each metric of the route server: name, type, labels."""
+"""A line for each metric of the route server: name, type and labels, and after a tab its help."""
 
 VALUES: Mapping[str, tuple[str, ...]] = {"state": ("done", "undone", "possible", "up"), "status": ("200", "503")}
 """The values of labels that queries ask for; the name stands for the value of any other label."""
@@ -39,7 +39,7 @@ def controller() -> str:
 def route_server() -> str:
     """Return a route server's exposition."""
     lines: list[str] = []
-    for name, kind, *labels in (line.split() for line in GOLDEN.read_text().splitlines()):
+    for name, kind, *labels in (line.partition("\t")[0].split() for line in GOLDEN.read_text().splitlines()):
         own = [f'{label}="{label}"' for label in labels]
         if kind == "histogram":
             lines += [_sample(f"{name}_bucket", [*own, f'le="{bound}"']) for bound in BUCKETS]
