@@ -30,7 +30,7 @@ demo: build ## the main job in the lab, shown step by step; build/demo.json
 test: build ## linters, unit tests, and a smoke test of every subsystem with real daemons; a quarter of an hour
 	./tests/run smoke
 
-test-all: build $(B)/generator/.tools ## everything that `make test` runs, and all other unit, property, interop and lab tests; more than an hour
+test-all: build $(B)/generator/.tools $(B)/manual-tools/.tools ## everything that `make test` runs, and all other unit, property, interop and lab tests; more than an hour
 	./tests/run all
 
 # -- build ----------------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debia
 	@$(PY) -m lab.guests
 
 .PHONY: packages
-packages: build ## Debian packages and a repository of them for apt; RELEASE="bookworm trixie" ARCH="amd64 arm64" WEFT_SIGNING_KEY=ID; build/packages/repository
+packages: build $(B)/manual-tools/.tools ## Debian packages and a repository of them for apt; RELEASE="bookworm trixie" ARCH="amd64 arm64" WEFT_SIGNING_KEY=ID; build/packages/repository
 	$(PY) -m deploy.packages $(if $(RELEASE),--release $(RELEASE)) $(if $(ARCH),--architecture $(ARCH))
 
 # -- lab ------------------------------------------------------------------------------------------------------------
@@ -116,6 +116,15 @@ $(B)/generator/.tools: tests/openapi/requirements.txt | $(B)/.python
 	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+$(B)/manual-tools/.tools: deploy/manual/requirements.txt | $(B)/.python
+	@echo "== the generator of the manual in build/manual-tools"
+	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.PHONY: manual
+manual: build $(B)/manual-tools/.tools ## the pages of docs as a site that needs no network; build/manual
+	$(PY) -m deploy.manual --output $(B)/manual
+
 .PHONY: audit
 audit: build $(B)/audit/.tools ## known vulnerabilities, licences, secrets, bill of materials; build/audit/sbom.json; 1: something is wrong, 2: not all could be asked
 	@$(PY) -m tests.audit --tools $(abspath $(B))/audit/bin --output $(abspath $(B))/audit
@@ -131,10 +140,15 @@ architecture: build ## which folder stands on which, from the code's own imports
 .PHONY: lint unit bench-join clean
 lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint
-unit: build $(B)/generator/.tools ## the tests that need no lab
+unit: build $(B)/generator/.tools $(B)/manual-tools/.tools ## the tests that need no lab
 	$(PY) -m pytest -m 'not lab'
 bench-join: build ## 100 joins and leaves, REST call to first ping; docs/reports/join.md
 	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/reports/join.md
+
+.PHONY: references
+references: build ## the references of settings, commands, events, metrics and words, from the code; docs/reference
+	@cd routeserver && go test ./internal/control -count=1 -run '^TestMetrics$$' -update
+	$(PY) -m deploy.reference
 
 .PHONY: openapi openapi-check client
 openapi: build ## the description of the API, for generators of clients; docs/reference/openapi.json
@@ -223,7 +237,7 @@ simulate: build ## growth to 100,000 cloudlets and a million devices, simulated;
 .PHONY: fuzz nightly
 fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets
 	./tests/fuzz $(or $(TIME),10m)
-nightly: build $(B)/generator/.tools ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
+nightly: build $(B)/generator/.tools $(B)/manual-tools/.tools ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
 	./tests/nightly
 
 .PHONY: poisons
