@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from deploy.packages.command import output
-from deploy.packages.failure import NotBuilt
 from deploy.packages.package import Package
 from deploy.packages.version import Version
-from deploy.reference import of_argparse, of_go, of_typer
-from deploy.reference.command_page import CommandPage
+from deploy.reference.programs import page
 from deploy.reference.roff import roff
 
 SECTION = {"weft": 1}
@@ -24,31 +22,11 @@ SHELLS = {
 }
 
 
-def page(program: str, go: Path) -> CommandPage:
-    """Return the reference page of a program; Go programs are in the folder `go`. Raises NotBuilt."""
-    if program == "weft":
-        from controller.cli.main import app
-
-        return of_typer.page(app, program, "joins cloudlets into Virtual Cloud Pools")
-    if program == "weft-controller":
-        from controller.main import parser as controller
-
-        return of_argparse.page(controller(), "the controller of a region of cloudlets")
-    if program == "weft-agent":
-        from agents.main import parser as agent
-
-        return of_argparse.page(agent(), "the agent of one cloudlet")
-    if program == "weft-routeserver":
-        said = output([go / program, "--help"], go)
-        return of_go.page(program, "BGP route server of a region of cloudlets", said)
-    raise NotBuilt(f"{program} has no manual page")
-
-
 def install(package: Package, version: Version, go: Path, root: Path) -> None:
     """Write the pages of a package's commands, and `weft`'s completion, below a root."""
     for program in package.commands:
         section = SECTION.get(program, DAEMONS)
-        text = roff(page(program, go), section, version.python)
+        text = roff(page(program, lambda name: output([go / name, "--help"], go)), section, version.python)
         path = root / f"usr/share/man/man{section}/{program}.{section}.gz"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(text.encode(), mtime=0))

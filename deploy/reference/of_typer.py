@@ -29,7 +29,8 @@ def _described(command: Any, context: typer.Context) -> Command:
     options, arguments = list[Option](), list[Option]()
     for parameter in command.get_params(context):
         if parameter.param_type_name != "option":
-            arguments.append(Option(" ".join(parameter.get_usage_pieces(context)).strip("{}"), parameter.help or ""))
+            usage = " ".join(parameter.get_usage_pieces(context)).strip("{}").replace("[[", "[").replace("]]", "]")
+            arguments.append(Option(usage, parameter.help or ""))
         elif record := parameter.get_help_record(context):
             options.append(Option(*record))
     examples = [line.strip() for line in (command.epilog or "").splitlines()]

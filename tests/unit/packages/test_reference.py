@@ -10,7 +10,7 @@ from agents.main import parser as agent
 from controller.cli.main import app
 from controller.main import ENVIRONMENT
 from controller.main import parser as controller
-from deploy.packages.manual import completions
+from deploy.packages.man_pages import completions
 from deploy.reference import of_argparse, of_go, of_typer
 from deploy.reference.command_page import Command, CommandPage, Option
 from deploy.reference.roff import roff
