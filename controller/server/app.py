@@ -30,6 +30,7 @@ from controller.api import (
     held,
     images,
     leases,
+    manual,
     members,
     moves,
     neighbours,
@@ -118,6 +119,7 @@ def create_app(settings: Settings) -> FastAPI:
     errors.install(app)
     description.install(app)
     documentation.install(app)
+    manual.install(app, settings.manual)
     for noun in (*NOUNS, health):
         app.router.routes.extend(noun.router.routes)  # FastAPI's own way rebuilds each route at start: 0.3 s
     app.add_middleware(Audit, database=lambda: app.state.region.database)

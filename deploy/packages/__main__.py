@@ -7,6 +7,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.manual.pages import NotMade
+from deploy.manual.site import ZENSICAL
+from deploy.manual.site import build as build_site
 from deploy.packages import deb, repository, root, version
 from deploy.packages.failure import NotBuilt
 from deploy.packages.package import PACKAGES, Package
@@ -21,14 +24,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     targets = [Target(RELEASES[release], of) for release in options.release for of in options.architecture]
     try:
-        built = Build(ROOT, version.of_tree(ROOT), version.commit_time(ROOT), ROOT / "build/bin")
-        print(f"== Weft {built.version.python}", flush=True)
+        present = version.of_tree(ROOT)
+        print(f"== Weft {present.python}", flush=True)
+        site = None
+        if any(PACKAGES[name].site for name in options.package):
+            site = options.output / "manual"
+            build_site(ROOT, ZENSICAL, present.python, site)
+        built = Build(ROOT, present, version.commit_time(ROOT), ROOT / "build/bin", site)
         to = options.output / "repository"
         for name in options.package:
             _build(built, PACKAGES[name], targets, to / "pool")
         signed = repository.index(to, built.seconds)
         repository.checksums(to)
-    except NotBuilt as error:
+    except (NotBuilt, NotMade) as error:
         print(f"packages: {error}", file=sys.stderr)
         return 1
     print(f"== {to}: " + ("signed" if signed else f"not signed, since {repository.SIGNING_KEY} names no key"))

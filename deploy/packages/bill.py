@@ -1,24 +1,34 @@
 """The bill of materials of a package, as CycloneDX 1.6 JSON: its Python distributions and Go modules."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
+from deploy.manual.assets import Asset
 from deploy.packages.version import Version
 
 
-def bill(name: str, version: Version, site: Path | None, modules: Mapping[str, str], seconds: int) -> str:
+def bill(
+    name: str,
+    version: Version,
+    site: Path | None,
+    modules: Mapping[str, str],
+    assets: Iterable[Asset],
+    seconds: int,
+) -> str:
     """Return the bill of a package: `site` is the folder of its distributions, `modules` are Go's, by path, with their
-    versions. `seconds` is its time, since 1970. The same parts give the same text."""
+    versions, `assets` are the parts of the manual. `seconds` is its time, since 1970. The same parts give the same
+    text."""
     time = datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
     purl = f"pkg:deb/weft/{name}@{version.upstream}"
     main = {"type": "application", "bom-ref": purl, "name": name, "version": version.upstream, "purl": purl}
     parts = [
         *(_part("pypi", one, there) for one, there in sorted(_distributions(site).items())),
         *(_part("golang", path, there) for path, there in sorted(modules.items())),
+        *(_part(one.kind, one.name, one.version) for one in assets),
     ]
     document = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",

@@ -32,7 +32,8 @@ class Package:
     """A package. `programs` are Go programs: those in `own` stand in PREFIX/bin, out of the way of other packages of
     the same name. `files` of this repository are installed at other paths, executable as they are here. `units` are
     systemd's and among them. `restarted` units restart in an upgrade, and those in `kept` only if they or their program
-    have changed. `user`: it needs the user weft. `commands` have manual pages."""
+    have changed. `user`: it needs the user weft. `commands` have manual pages. `site` is the folder with
+    the manual as a site."""
 
     name: str
     summary: str
@@ -46,6 +47,7 @@ class Package:
     kept: Mapping[str, str] = field(default_factory=dict)
     user: bool = False
     commands: tuple[str, ...] = ()
+    site: str | None = None
     depends: tuple[str, ...] = ()
     recommends: tuple[str, ...] = ()
     suggests: tuple[str, ...] = ()
@@ -88,6 +90,7 @@ CONTROLLER = Package(
     restarted=("weft-controller.service",),
     user=True,
     commands=("weft-controller",),
+    site="usr/share/weft-controller/manual",
     recommends=("weft-cli",),
     suggests=("weft-routeserver", "postgresql"),
 )

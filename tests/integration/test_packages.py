@@ -89,6 +89,14 @@ SPARE = {"policies/examples"}
 """Files that a repository has for its readers."""
 
 
+def test_the_controller_has_the_manual(unpacked: Path) -> None:
+    manual = unpacked / "usr/share/weft-controller/manual"
+    assert {"index.html", "search.json", "operate", "assets"} <= {path.name for path in manual.iterdir()}
+    assert (unpacked / "usr/share/doc/weft-controller/manual").readlink() == Path("/usr/share/weft-controller/manual")
+    bill = json.loads((unpacked / "usr/share/doc/weft-controller/sbom.json").read_text())
+    assert {"zensical", "iframe-worker"} <= {one["name"] for one in bill["components"]}
+
+
 def test_bills_of_materials_are_cyclonedx(unpacked: Path) -> None:
     for name in PACKAGES:
         bill = json.loads((unpacked / f"usr/share/doc/{name}/sbom.json").read_text())
