@@ -14,4 +14,4 @@ VARIABLES: Mapping[str, str] = {
     "WEFT_DEBUG": "1: a defect of weft shows where it is",
     "NO_COLOR": "any value turns colours off",
 }
-"""What each variable is for, by its name; `weft --help` and the reference show this."""
+"""The meaning of each variable, as `weft --help` and the reference show it."""

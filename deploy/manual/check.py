@@ -18,7 +18,7 @@ _STYLED_FROM_ELSEWHERE = re.compile(r"(?:url\(|@import\s)\s*[\"']?(?:https?:)?//
 
 
 class _Page(HTMLParser):
-    """What a page loads, links to, and can be linked to at; scripts and styles within it."""
+    """The parts of a page: the URLs that it loads and links to, its anchors, and scripts and styles within it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

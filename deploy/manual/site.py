@@ -40,10 +40,11 @@ def build(root: Path, zensical: Path, version: str, into: Path) -> None:
 
 
 def _write(folder: Path, sources: Sources, version: str) -> None:
-    for place, content in {**sources.pages, **sources.files}.items():
+    pages = {place: text.encode() for place, text in sources.pages.items()}
+    for place, content in {**pages, **sources.files}.items():
         path = folder / "docs" / place
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        path.write_bytes(content)
     settings = (_HERE / "zensical.toml").read_text()
     settings = settings.replace("@VERSION@", version).replace("@NAVIGATION@", navigation(sources.navigation))
     (folder / "zensical.toml").write_text(settings)

@@ -1,5 +1,5 @@
 """The types of all events of a region: the catalogue from which `docs/reference/events.md` is made. A new type is added
-here first; `tests/unit/test_event_types.py` compares it with the code."""
+here first; `tests/unit/references/test_event_types.py` compares it with the code."""
 
 from collections.abc import Mapping
 
