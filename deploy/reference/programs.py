@@ -11,7 +11,7 @@ PROGRAMS: Mapping[str, str] = {
     "weft-agent": "the agent of one cloudlet",
     "weft-routeserver": "BGP route server of a region of cloudlets",
 }
-"""What each program is."""
+"""Each program, in a sentence."""
 
 Help = Callable[[str], str]
 """Returns the text that a Go program prints for --help."""
