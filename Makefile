@@ -11,6 +11,9 @@ PY       := $(VENV)/bin/python
 BIN      := $(B)/bin
 GO       := $(BIN)/go
 TOPOLOGY ?= lab/topologies/demo.yaml
+HELM     := v3.22.0
+# What some tests call, each in an environment of its own.
+TOOLS    := $(B)/generator/.tools $(B)/manual-tools/.tools $(B)/chart/.tools
 GO_SRC   := $(shell find routeserver agents/transfer -name '*.go' -o -name 'go.*' 2>/dev/null)
 
 export PATH := $(abspath $(BIN)):$(abspath $(VENV)/bin):$(PATH)
@@ -30,7 +33,7 @@ demo: build ## the main job in the lab, shown step by step; build/demo.json
 test: build ## linters, unit tests, and a smoke test of every subsystem with real daemons; a quarter of an hour
 	./tests/run smoke
 
-test-all: build $(B)/generator/.tools $(B)/manual-tools/.tools ## everything that `make test` runs, and all other unit, property, interop and lab tests; more than an hour
+test-all: build $(TOOLS) ## everything that `make test` runs, and all other unit, property, interop and lab tests; more than an hour
 	./tests/run all
 
 # -- build ----------------------------------------------------------------------------------------------------------
@@ -121,6 +124,13 @@ $(B)/manual-tools/.tools: deploy/manual/requirements.txt | $(B)/.python
 	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+# `helm`, and the schemas of Kubernetes' own objects.
+$(B)/chart/.tools: tests/chart/requirements.txt | $(B)/.python $(GO)
+	@echo "== helm and Kubernetes' schemas in build/chart (minutes, the first time)"
+	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@GOBIN=$(abspath $(@D))/bin go install helm.sh/helm/v3/cmd/helm@$(HELM)
+	@touch $@
+
 .PHONY: manual
 manual: build $(B)/manual-tools/.tools ## the pages of docs as a site that needs no network; build/manual
 	$(PY) -m deploy.manual --output $(B)/manual
@@ -140,7 +150,7 @@ architecture: build ## which folder stands on which, from the code's own imports
 .PHONY: lint unit bench-join clean
 lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint
-unit: build $(B)/generator/.tools $(B)/manual-tools/.tools ## the tests that need no lab
+unit: build $(TOOLS) ## the tests that need no lab
 	$(PY) -m pytest -m 'not lab'
 bench-join: build ## 100 joins and leaves, REST call to first ping; docs/reports/join.md
 	$(PY) -m lab.bench_join --output $(B)/bench-join.json --document docs/reports/join.md
@@ -237,7 +247,7 @@ simulate: build ## growth to 100,000 cloudlets and a million devices, simulated;
 .PHONY: fuzz nightly
 fuzz: | $(GO) ## everything that reads what others wrote, TIME=10m in total for all targets
 	./tests/fuzz $(or $(TIME),10m)
-nightly: build $(B)/generator/.tools $(B)/manual-tools/.tools ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
+nightly: build $(TOOLS) ## a million random steps against the second model, fuzzing, the drivers' rules, soak and siege; STEPS= SEED= FUZZ= MINUTES=
 	./tests/nightly
 
 .PHONY: poisons

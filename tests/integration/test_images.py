@@ -5,12 +5,15 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from deploy.packages import version
 from lab.paths import ROOT
 from lab.patience import until
+from tests.chart.rendering import PLAIN, one, rendered
 from tests.integration.towns import architecture, build, release, signing_key
 
 pytestmark = pytest.mark.lab
@@ -81,3 +84,55 @@ def test_a_controller_serves_as_compose_runs_it(podman: list[str], tmp_path: Pat
     said(podman, *weft, "vcp", "add", "blue")
     assert "blue" in said(podman, *weft, "vcp", "list")
     assert said(podman, "exec", made, "id", "-u") == "10001"
+
+
+def as_kubelet_mounts(folder: Path, secrets: dict[str, dict[str, str]], group: int) -> dict[str, Path]:
+    """Write secrets as a kubelet does: files behind two symbolic links, of root, readable by the pod's group."""
+    places = {}
+    for name, files in secrets.items():
+        (version := folder / name / "..2026_01_01_00_00_00.1").mkdir(parents=True)
+        (folder / name / "..data").symlink_to(version.name)
+        for file, text in files.items():
+            (version / file).write_text(text)
+            (version / file).chmod(0o440)
+            os.chown(version / file, 0, group)
+            (folder / name / file).symlink_to(f"..data/{file}")
+        places[name] = folder / name
+    return places
+
+
+def pod_of(controller: dict[str, Any], places: dict[str, Path]) -> dict[str, Any]:
+    """Return the pod that Kubernetes would make of a stateful set. Podman knows neither templates of claims nor secrets
+    as volumes, nor a pod's user, which is the image's own."""
+    pod = controller["spec"]["template"]["spec"]
+    for volume in pod["volumes"]:
+        if secret := volume.pop("secret", None):
+            volume["hostPath"] = {"path": str(places[secret["secretName"]]), "type": "Directory"}
+    for claim in controller["spec"].get("volumeClaimTemplates", []):
+        name = claim["metadata"]["name"]
+        pod["volumes"].append({"name": name, "persistentVolumeClaim": {"claimName": name}})
+    name = f"{controller['metadata']['name']}-0"
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod}
+
+
+def test_a_controller_serves_as_the_chart_runs_it(podman: list[str], tmp_path: Path) -> None:
+    """Its secrets come by the first container, which makes them its own; it answers its probes."""
+    plain = PLAIN | {"image": {"registry": "localhost", "tag": "latest", "pullPolicy": "Never"}}
+    controller = one(rendered(plain), "StatefulSet", "region-controller")
+    tokens = {
+        "weft-admin-token": {"admin-token": "a" * 64},
+        "weft-route-server-token": {"route-server-token": "r" * 64},
+    }
+    pod = pod_of(controller, as_kubelet_mounts(tmp_path / "secrets", tokens, 10001))
+    (tmp_path / "pod.yaml").write_text(yaml.safe_dump(pod))
+    said(podman, "kube", "play", "--network", "none", str(tmp_path / "pod.yaml"))
+    name = f"{pod['metadata']['name']}-controller"
+    weft = ("exec", name, "weft")
+    until(lambda: subprocess.run([*podman, *weft, "vcp", "list"], capture_output=True, check=False).returncode == 0)
+    assert pod["metadata"]["name"] in said(podman, *weft, "replica", "list")
+    ask = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], headers={'Authorization': sys.argv[2]}))"
+    container = pod["spec"]["containers"][0]
+    probed = [container[probe]["httpGet"]["path"] for probe in ("readinessProbe", "livenessProbe")]
+    for path in (*probed, "/api/v1/vcps"):
+        said(podman, "exec", name, "python3", "-c", ask, f"http://127.0.0.1:8080{path}", f"Bearer {'a' * 64}")
+    assert said(podman, "exec", name, "stat", "-c", "%a %u", "/run/secrets/weft/admin-token") == "400 10001"

@@ -1,0 +1,1 @@
+"""The Helm chart (`deploy/helm/weft`), rendered by helm."""
