@@ -45,7 +45,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"weft-agent {release()}")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="enrol if need be, then keep the cloudlet as the controller wants it")
-    run.add_argument("--config", type=Path, required=True, metavar="FILE", help="TOML file; docs/reference/configuration.md")
+    settings = "TOML file; docs/reference/configuration.md"
+    run.add_argument("--config", type=Path, required=True, metavar="FILE", help=settings)
     check = commands.add_parser("check", help="whether this host can be the cloudlet; exit code 1: not so")
     check.add_argument("--config", type=Path, required=True, metavar="FILE", help="the agent's TOML file")
     check.add_argument(

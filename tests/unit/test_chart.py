@@ -49,7 +49,14 @@ def environment(objects: list[dict[str, Any]]) -> dict[str, str]:
 def test_kubernetes_takes_its_objects(objects: list[dict[str, Any]], release: str, tmp_path: Path) -> None:
     file = tmp_path / "objects.yaml"
     file.write_text(yaml.safe_dump_all(objects))
-    check = [TOOLS / "kubernetes-validate", "--strict", "--no-warn", "--kubernetes-version", release, file]
+    check: list[str | Path] = [
+        TOOLS / "kubernetes-validate",
+        "--strict",
+        "--no-warn",
+        "--kubernetes-version",
+        release,
+        file,
+    ]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
