@@ -2,22 +2,19 @@
 httpx."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
 import httpx
 
-from controller.cli import contexts, logins, retries
+from controller.cli import retries
+from controller.cli.destination import ROOT, TCP, destination
 from controller.cli.failures import Refused, Unreachable, WrongUsage
 from controller.cli.session import session
-from controller.cli.transport import ROOT, believes, transport
+from controller.cli.transport import believes, transport
 
-SOCKETS = (Path("/run/weft-lab/controller.sock"), Path("/run/weft/controller.sock"))
-TCP = "http://127.0.0.1:8080"
 TIMEOUT = 60.0
 """Seconds. A change waits for every route server and agent concerned, so this is well above the controller's own
 limit."""
@@ -31,50 +28,6 @@ Json = dict[str, Any]
 def path(*segments: str) -> str:
     """Return a path below /api/v1 made of names, each quoted whole."""
     return "/api/v1/" + "/".join(quote(segment, safe="") for segment in segments)
-
-
-def controller_url() -> str:
-    """Return `--url`, else that of the context (`contexts.chosen`), else WEFT_URL, else the lab's socket, else the
-    machine's socket, else TCP on this machine."""
-    if session.url:
-        return session.url
-    if context := contexts.chosen():
-        return context.url
-    if url := os.environ.get("WEFT_URL"):
-        return url
-    for socket in SOCKETS:
-        if socket.exists():
-            return f"unix://{socket}"
-    return TCP
-
-
-def _token(url: str) -> str:
-    """Return the token in the file of the context, else in the file WEFT_TOKEN_FILE, else WEFT_TOKEN, else the token of
-    the login at this URL; empty without a login. A context's controller gets no token that is meant for another.
-    Raises WrongUsage."""
-    context = contexts.chosen()
-    if context is not None:
-        return _in_file("the context's token file", context.token_file) if context.token_file else logins.token(url)
-    if file := os.environ.get("WEFT_TOKEN_FILE"):
-        return _in_file("WEFT_TOKEN_FILE", file)
-    return _sendable("WEFT_TOKEN", os.environ.get("WEFT_TOKEN", "")) or logins.token(url)
-
-
-def _in_file(where: str, file: str) -> str:
-    try:
-        return _sendable(where, Path(file).read_text(encoding="ascii"))
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise WrongUsage(f"{where}: cannot read {file}: {reason}") from None
-
-
-def _sendable(where: str, text: str) -> str:
-    """Return a token in the form that a header allows; the error message does not repeat the secret. Raises
-    WrongUsage."""
-    token = text.strip()
-    if not (token.isascii() and token.isprintable()) or " " in token:
-        raise WrongUsage(f"{where}: this is not a token: a token is one word of ASCII characters")
-    return token
 
 
 class Document(Json):
@@ -104,7 +57,8 @@ class Client:
     """One conversation with the controller. Methods return decoded JSON and raise Refused or Unreachable."""
 
     def __init__(self, timeout: float = TIMEOUT) -> None:
-        self.url = controller_url()
+        to = destination()
+        self.url = to.url
         try:
             parts = urlsplit(self.url)
         except ValueError as error:
@@ -113,14 +67,14 @@ class Client:
             raise WrongUsage(f"{self.url!r} is not a controller's URL: it begins with unix://, http:// or https://")
         if parts.scheme == "unix" and not (parts.path and not parts.netloc):
             raise WrongUsage(f"{self.url!r}: a socket's path is absolute, as in unix:///run/weft/controller.sock")
-        self._token = token = _token(self.url)
+        self._token = token = to.token()
         try:
             self._http = httpx.Client(
                 base_url="http://controller" if parts.scheme == "unix" else self.url,
-                transport=transport(self.url),
+                transport=transport(self.url, to.root_file),
                 headers={"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {}),
                 timeout=timeout,
-                trust_env=believes(self.url),
+                trust_env=believes(self.url, to.root_file),
             )
         except (httpx.InvalidURL, ValueError) as error:
             raise WrongUsage(f"{self.url!r} is not a controller's URL: {error}") from None

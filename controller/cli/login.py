@@ -8,7 +8,7 @@ import typer
 
 from controller.cli import logins
 from controller.cli.cells import plain
-from controller.cli.client import controller_url
+from controller.cli.destination import destination
 from controller.cli.failures import Failure
 from controller.cli.grants import Issuer
 from controller.cli.logins import Login
@@ -29,16 +29,18 @@ def login(issuer: IssuerUrl, client: ClientName = "weft") -> None:
     where, word = plain(code.complete or code.verification_uri), plain(code.user_code)
     print(f"open {where} in a browser, and check that the code is {word}", file=sys.stderr, flush=True)
     made = Login.of(issuer, client, there.wait(code))
-    logins.keep(controller_url(), made)
-    done({"controller": controller_url(), "issuer": issuer}, f"logged in at {controller_url()}")
+    url = destination().url
+    logins.keep(url, made)
+    done({"controller": url, "issuer": issuer}, f"logged in at {url}")
 
 
 def logout() -> None:
     """Forget the tokens for this controller, and revoke the refresh token at the issuer."""
-    gone = logins.forget(controller_url())
+    url = destination().url
+    gone = logins.forget(url)
     if gone is None:
-        raise Failure(f"no login is stored for {controller_url()}")
+        raise Failure(f"no login is stored for {url}")
     if gone.refresh:
         with suppress(Failure):
             Issuer(gone.issuer, gone.client).revoke(gone.refresh)
-    done({"controller": controller_url()}, f"logged out at {controller_url()}")
+    done({"controller": url}, f"logged out at {url}")

@@ -1,39 +1,29 @@
 """The way of a command to the controller: over a unix socket, over TLS, or httpx's default. Only this file,
 `client.py`, `retries.py` and `grants.py` import httpx."""
 
-import os
 import ssl
 from urllib.parse import urlsplit
 
 import httpx
 
-from controller.cli import contexts
+from controller.cli.destination import ROOT
 from controller.cli.failures import WrongUsage
 
-ROOT = "WEFT_ROOT_FILE"
-"""The file of the region's root (`weft certificate authority`). With it, an https:// URL must be the region's
-controller."""
 
-
-def transport(url: str) -> httpx.BaseTransport | None:
-    """Return the transport for a URL; None means httpx's default. Raises WrongUsage if the root cannot be used."""
+def transport(url: str, root_file: str | None) -> httpx.BaseTransport | None:
+    """Return the transport for a URL, with the file of the root to trust; None means httpx's default. Raises WrongUsage
+    if the root cannot be used."""
     parts = urlsplit(url)
     if parts.scheme == "unix":
         return httpx.HTTPTransport(uds=parts.path, verify=False)  # no TLS here, so no 60 ms to load authorities
-    if parts.scheme == "https" and (file := _root_file()):
-        return _Controller(verify=_trusting(file), trust_env=False)
+    if parts.scheme == "https" and root_file:
+        return _Controller(verify=_trusting(root_file), trust_env=False)
     return None
 
 
-def believes(url: str) -> bool:
+def believes(url: str, root_file: str | None) -> bool:
     """Return whether httpx's own environment applies: proxies, and further trusted authorities."""
-    return urlsplit(url).scheme == "https" and not _root_file()
-
-
-def _root_file() -> str | None:
-    """Return the file of the root to trust: the context's, else that of the environment."""
-    context = contexts.chosen()
-    return context.root_file if context is not None else os.environ.get(ROOT)
+    return urlsplit(url).scheme == "https" and not root_file
 
 
 class _Controller(httpx.HTTPTransport):

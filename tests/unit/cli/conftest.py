@@ -83,7 +83,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
     made = Controller()
-    monkeypatch.setattr(client, "transport", lambda url: httpx.MockTransport(made))
+    monkeypatch.setattr(client, "transport", lambda url, root_file: httpx.MockTransport(made))
     monkeypatch.setenv("WEFT_URL", "http://controller.test")
     monkeypatch.delenv("WEFT_TOKEN", raising=False)
     return made

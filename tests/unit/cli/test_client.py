@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from controller.cli import client
-from controller.cli.client import Client, controller_url
+from controller.cli import destination
+from controller.cli.client import Client
 from controller.cli.session import begin, session
 from tests.unit.cli.conftest import LEFT_SOCKET, Controller, Weft
 
@@ -17,16 +17,16 @@ def test_the_places_in_their_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     begin()
     monkeypatch.delenv("WEFT_URL", raising=False)
     lab, host = tmp_path / "lab.sock", tmp_path / "host.sock"
-    monkeypatch.setattr(client, "SOCKETS", (lab, host))
-    assert controller_url() == "http://127.0.0.1:8080"
+    monkeypatch.setattr(destination, "SOCKETS", (lab, host))
+    assert destination.destination().url == "http://127.0.0.1:8080"
     host.touch()
-    assert controller_url() == f"unix://{host}"
+    assert destination.destination().url == f"unix://{host}"
     lab.touch()
-    assert controller_url() == f"unix://{lab}"
+    assert destination.destination().url == f"unix://{lab}"
     monkeypatch.setenv("WEFT_URL", "http://other:1")
-    assert controller_url() == "http://other:1"
+    assert destination.destination().url == "http://other:1"
     session.url = "https://third"
-    assert controller_url() == "https://third"
+    assert destination.destination().url == "https://third"
     begin()
 
 

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-import httpx
 import pytest
 
-from controller.cli import client, contexts
+from controller.cli import contexts
+from controller.cli.destination import destination
 from tests.unit.cli.conftest import Controller, Weft
 
 URL = "https://north.test:8443"
@@ -113,4 +113,21 @@ def test_names_complete(weft: Weft) -> None:
 
     weft("context", "add", "north", "--at", URL)
     assert _names(None, "no") == ["north"]  # type: ignore[arg-type]
-    assert client.controller_url() == URL and isinstance(httpx.URL(URL), httpx.URL)
+    assert destination().url == URL
+
+
+def test_a_command_reads_the_contexts_once(
+    asked: Controller, weft: Weft, token: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weft("context", "add", "north", "--at", URL, "--token-file", str(token))
+    read, times = contexts.read, []
+
+    def counting() -> contexts.Contexts:
+        times.append(1)
+        return read()
+
+    monkeypatch.setattr(contexts, "read", counting)
+    for line in (("vcp", "list"), ("vcp", "list", "--context", "north"), ("logout",)):
+        times.clear()
+        weft(*line)
+        assert len(times) == 1, line

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from controller.cli import client, main
+from controller.cli import client, destination, main
 from tests.unit.cli.commands import COMMAND, COMMANDS, EXAMPLES
 from tests.unit.cli.conftest import Controller, Weft, problem
 from tests.unit.cli.test_main import weft_process
@@ -80,7 +80,7 @@ def test_every_command_has_an_example() -> None:
 def test_no_answer_ends_in_a_traceback(
     monkeypatch: pytest.MonkeyPatch, controller: Controller, weft: Weft, tmp_path: Path, answer: str
 ) -> None:
-    monkeypatch.setattr(client, "transport", lambda url: httpx.MockTransport(ANSWERS[answer]))
+    monkeypatch.setattr(client, "transport", lambda url, root_file: httpx.MockTransport(ANSWERS[answer]))
     monkeypatch.setattr(main, "app", COMMAND)
     for words in ASKING:
         (tmp_path / "ana.token").unlink(missing_ok=True)
@@ -110,8 +110,8 @@ def test_no_answer_ends_in_a_traceback(
 )
 def test_bad_urls_are_wrong_usage(monkeypatch: pytest.MonkeyPatch, weft: Weft, tmp_path: Path, url: str) -> None:
     monkeypatch.delenv("WEFT_URL", raising=False)
-    monkeypatch.setattr(client, "SOCKETS", (tmp_path / "none.sock",))  # this machine may have a controller
-    monkeypatch.setattr(client, "TCP", "http://127.0.0.1:1")
+    monkeypatch.setattr(destination, "SOCKETS", (tmp_path / "none.sock",))  # this machine may have a controller
+    monkeypatch.setattr(destination, "TCP", "http://127.0.0.1:1")
     result = weft("vcp", "list", "--url", url)
     assert result.code == (4 if not url else 2) and result.err.startswith("weft: ")
 
