@@ -16,8 +16,10 @@ from controller.api.tags import TAGS
 from controller.runtime.problems import MEDIA_TYPE, ProblemDetails
 
 DESCRIPTION = """Weft's controller: cloudlets, endpoints, Virtual Cloud Pools and their members, devices and leases,
-policy, routes, events. Every error is a problem (RFC 9457). A POST with an `Idempotency-Key` is done once however often
-it is sent. `ETag` and `If-Match` guard changes."""
+policy, routes, events. Every error is a problem (RFC 9457). A change with an `Idempotency-Key` is made once however
+often it is sent. `ETag` and `If-Match` guard changes."""
+
+CHANGES = ("delete", "patch", "post", "put")
 
 CARRIER = "/carrier"
 """The path of the route that carries models into the description."""
@@ -58,7 +60,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
             if name in EVENT_MODELS:
                 stream = operation["responses"]["200"]["content"][EVENT_STREAM]
                 stream["x-events"] = {event: references[id(model)] for event, model in EVENT_MODELS[name].items()}
-            if method == "post" and path.startswith("/api/v1/") and path != UNREPEATED and "/agent/" not in path:
+            if method in CHANGES and path.startswith("/api/v1/") and path != UNREPEATED and "/agent/" not in path:
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
     for unused in ("HTTPValidationError", "ValidationError"):
         document["components"]["schemas"].pop(unused, None)

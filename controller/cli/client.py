@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
+from uuid import uuid4
 
 import httpx
 
-from controller.cli import retries
 from controller.cli.destination import ROOT, TCP, destination
 from controller.cli.failures import Refused, Unreachable, WrongUsage
+from controller.cli.output import complain
+from controller.cli.retries import Delivery
 from controller.cli.session import session
 from controller.cli.transport import believes, transport
+from controller.core.roles import looks
 
 TIMEOUT = 60.0
 """Seconds. A change waits for every route server and agent concerned, so this is well above the controller's own
@@ -21,6 +24,8 @@ limit."""
 
 PAGE = 1000
 """Items per request, the controller's maximum."""
+
+IN_DOUBT = "  the change may have been made all the same: look before you give the command again"
 
 Json = dict[str, Any]
 
@@ -54,7 +59,11 @@ def document(text: str, source: str) -> Document:
 
 
 class Client:
-    """One conversation with the controller. Methods return decoded JSON and raise Refused or Unreachable."""
+    """One conversation with the controller. Methods return decoded JSON and raise Refused or Unreachable. Each change
+    has its own Idempotency-Key, so that it is made once even if it has to be sent again."""
+
+    repeated = False
+    """Whether the last request was sent more than once."""
 
     def __init__(self, timeout: float = TIMEOUT) -> None:
         to = destination()
@@ -165,13 +174,18 @@ class Client:
 
     def _send(self, method: str, path: str, params: dict[str, object], **content: Any) -> Any:
         query = {name: _text(value) for name, value in params.items() if value is not None}
-        with self._failures():
+        reads = looks(method, path) or bool(params.get("dry_run"))
+        delivery = Delivery(lambda: self._http.send(request), reads=reads, tell=complain)
+        with self._failures(delivery):
             try:
                 request = self._http.build_request(method, path, params=query, **content)
             except ValueError as error:
                 raise WrongUsage(f"{method} {path} cannot be written as JSON: {error}") from None
-            response = retries.sent(lambda: self._http.send(request))
-            self._check(response)
+            if not reads:
+                request.headers["Idempotency-Key"] = str(uuid4())
+            response = delivery.answer()
+            self.repeated = delivery.attempts > 1
+            self._check(response, in_doubt=delivery.doubtful and "Idempotency-Replayed" not in response.headers)
             session.source = self.url
             return document(response.text if response.content else "{}", f"{self.url}{path}")
 
@@ -181,7 +195,7 @@ class Client:
             raise Unreachable(f"{self.url} answered with something else than a list: is it Weft, and of this release?")
         return items
 
-    def _check(self, response: httpx.Response) -> None:
+    def _check(self, response: httpx.Response, *, in_doubt: bool = False) -> None:
         if response.is_success:
             return
         response.read()
@@ -195,20 +209,24 @@ class Client:
         lines = _sentences(title, str(problem.get("detail") or f"status {response.status_code}"), problem.get("errors"))
         if response.status_code == 401 and not self._token:
             lines.append("  WEFT_TOKEN is not set, nor WEFT_TOKEN_FILE; over a network one of them gives your token")
+        if in_doubt:
+            lines.append(IN_DOUBT)
         if response.status_code >= 500:
             raise Unreachable(f"the controller at {self.url} failed:", *lines)
         raise Refused({"status": response.status_code, **problem}, lines)
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def _failures(self, delivery: Delivery | None = None) -> Iterator[None]:
         """Turn httpx's errors into Unreachable, as sentences."""
         try:
             yield
-        except httpx.TimeoutException:
-            raise Unreachable(f"the controller at {self.url} did not answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
+            doubt = (IN_DOUBT,) if delivery is not None and delivery.doubtful else ()
+            if isinstance(error, httpx.TimeoutException):
+                raise Unreachable(f"the controller at {self.url} did not answer in time", *doubt) from None
             reason = str(error) or type(error).__name__
-            raise Unreachable(f"no controller at {self.url}: {reason}", *_advice(self.url, reason)) from None
+            advice = (*_advice(self.url, reason), *doubt)
+            raise Unreachable(f"no controller at {self.url}: {reason}", *advice) from None
 
 
 def _sentences(title: str, detail: str, errors: object) -> list[str]:

@@ -15,7 +15,7 @@ from controller.cli.failures import WrongUsage
 from controller.cli.moves import print_evacuation
 from controller.cli.noun import Noun
 from controller.cli.output import card, done, rows, when
-from controller.cli.secret_file import To, secret_file
+from controller.cli.secret_file import To, secret_file, secret_lost, told
 from controller.cli.session import session
 from controller.wire.dialects import Dialect
 from controller.wire.flavours import Flavour
@@ -101,7 +101,7 @@ def add(
         if unmanaged:
             done(answer, f"{name} is added, and takes part; `weft cloudlet config {name}` prints what its PE needs")
         else:
-            write(answer["token"])
+            write(told(answer, "token", _another(name)))
             _token(name, answer, "invited", to)
 
 
@@ -146,7 +146,7 @@ def token(name: Cloudlet, to: To = None) -> None:
     """Make a new one-time token; the one before can no longer be used."""
     with secret_file(to) as write, Client() as api:
         answer = api.post(path("cloudlets", name, "token"))
-        write(answer["token"])
+        write(told(answer, "token", _another(name)))
         _token(name, answer, "has a new token", to)
 
 
@@ -159,6 +159,8 @@ def rekey(
     without an agent, which has no session until you give it them."""
     with Client() as api:
         answer = api.post(path("cloudlets", name, "session-keys"), {"off": off})
+        if api.repeated and not off and not answer["keys"] and api.get(path("cloudlets", name))["unmanaged"]:
+            raise secret_lost(f"`weft cloudlet rekey {name}` makes other keys; until its PE has them it has no session")
     if off:
         done(answer, f"{name}: sessions are signed no more")
     elif not answer.get("keys"):
@@ -227,6 +229,10 @@ def _place(text: str) -> tuple[float | None, float | None]:
     except ValueError:
         raise WrongUsage(f"--at {text!r}: a place is LATITUDE,LONGITUDE in degrees, such as 45.07,7.69") from None
     return latitude, longitude
+
+
+def _another(name: str) -> str:
+    return f"`weft cloudlet token {name}` makes another token"
 
 
 def _token(name: str, answer: dict[str, Any], what: str, to: Path | None) -> None:

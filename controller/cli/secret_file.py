@@ -1,16 +1,30 @@
-"""A new file for a secret that the controller tells once."""
+"""Secrets that the controller tells once, and a new file for one."""
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from controller.cli.failures import WrongUsage
+from controller.cli.failures import CheckFailed, WrongUsage
 
 To = Annotated[Path | None, typer.Option(metavar="FILE", help="A new file for the secret, readable only by you.")]
+
+
+def told(answer: dict[str, Any], field: str, remedy: str) -> str:
+    """Return the secret in an answer. Raises CheckFailed if it is null, as in a repeated answer; the remedy is the
+    command that makes another."""
+    if not answer[field]:
+        raise secret_lost(remedy)
+    return str(answer[field])
+
+
+def secret_lost(remedy: str) -> CheckFailed:
+    """Return the failure of a change that was made, and whose first answer, the only one with the secret, was lost."""
+    text = "this is done, but the secret was lost with the controller's first answer, and is not told again"
+    return CheckFailed(text, f"  {remedy}")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from controller.cli.cells import at, state
 from controller.cli.client import Client, path
 from controller.cli.noun import Noun
 from controller.cli.output import done, rows, when
-from controller.cli.secret_file import To, secret_file
+from controller.cli.secret_file import To, secret_file, told
 from controller.core.roles import Role
 
 app = Noun("token", "API tokens of users and programs.")
@@ -48,7 +48,8 @@ def add(
     body = {"name": name, "role": role, "seconds": days * 86_400} | ({"tenant": tenant} if tenant else {})
     with secret_file(to) as write, Client() as api:
         answer = api.post(path("tokens"), body)
-        write(answer["token"])
+        remedy = f"`weft token revoke {name}`, then `weft token add` with another name"
+        write(told(answer, "token", remedy))
     if to is None:
         done(answer, f"token {name}, {role}, for {days} days; this is the only time that it is shown:", answer["token"])
         return

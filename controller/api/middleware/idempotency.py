@@ -1,4 +1,4 @@
-"""A POST with an Idempotency-Key takes effect only once, for known callers: the database keeps a row of each key, and
+"""A change with an Idempotency-Key takes effect only once, for known callers: the database keeps a row of each key, and
 an unknown caller creates none. Plain ASGI, inside `BodyLimits`, so the whole body is available."""
 
 import asyncio
@@ -47,6 +47,9 @@ PRUNED = 500
 MOST_COUNTED = 10_000
 
 
+CHANGES = ("POST", "PATCH", "PUT", "DELETE")
+
+
 class Idempotency:
     """Stores answers, and repeats them."""
 
@@ -55,7 +58,7 @@ class Idempotency:
         self._claims: Counter[str] = Counter()  # by caller, since the caller's keys were last counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        keyed = scope["type"] == "http" and scope["method"] == "POST" and scope.get(KNOWN) is True
+        keyed = scope["type"] == "http" and scope["method"] in CHANGES and scope.get(KNOWN) is True
         if not keyed or scope["path"].startswith(AGENTS) or "idempotency-key" not in Headers(scope=scope):
             await self._app(scope, receive, send)
             return
@@ -76,7 +79,10 @@ class Idempotency:
         caller = await self._caller(scope)
         who = "trusted" if scope.get(TRUSTED) is True else headers.get("authorization", "")
         key = _digest(who.encode(), given.encode())
-        request = _digest(Request(scope).url.path.encode(), scope["query_string"], body)
+        target = Request(scope).url.path.encode()
+        if scope["method"] != "POST":  # a POST's digest is that of releases in which only a POST could have a key
+            target = scope["method"].encode() + b" " + target
+        request = _digest(target, scope["query_string"], body)
         until = time.monotonic() + PATIENCE
         while True:
             claimed = await self._claim(key, request, caller)

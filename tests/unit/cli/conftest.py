@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tenacity import nap
 
 from controller.cli import client
 from controller.cli.main import run
@@ -78,6 +79,17 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "weft" / "policies.json"
+
+
+Slept = list[float]
+
+
+@pytest.fixture(autouse=True)
+def slept(monkeypatch: pytest.MonkeyPatch) -> Slept:
+    """Record the seconds of each wait before a request is sent again, without waiting."""
+    seconds: Slept = []
+    monkeypatch.setattr(nap, "time", SimpleNamespace(sleep=seconds.append))
+    return seconds
 
 
 @pytest.fixture

@@ -27,6 +27,24 @@ async def test_a_repeated_post_is_done_once(controller: Controller) -> None:
     assert [v["name"] for v in (await controller.get("/vcps"))["items"]] == ["blue", "green"]
 
 
+async def test_a_repeated_change_or_removal_is_made_once(controller: Controller) -> None:
+    await controller.cloudlet("c1", 1)
+    await controller.post("/vcps", {"name": "blue"})
+    url, headers = "/api/v1/vcps/blue", {"Idempotency-Key": "k1"}
+    first = await controller.http.delete(url, headers=headers)
+    assert first.status_code == 200
+    again = await controller.http.delete(url, headers=headers)
+    assert again.json() == first.json() and again.headers["idempotency-replayed"] == "true"
+    problem(await controller.http.delete(url, headers={"Idempotency-Key": "k2"}), 404)
+    problem(await controller.http.post(url, headers=headers), 422, "Idempotency-Key", "taken")
+    headers, url = {"Idempotency-Key": "k3"}, "/api/v1/cloudlets/c1"
+    described = await controller.http.patch(url, json={"labels": {"city": "pisa"}}, headers=headers)
+    await controller.http.patch(url, json={"labels": {"city": "turin"}})
+    again = await controller.http.patch(url, json={"labels": {"city": "pisa"}}, headers=headers)
+    assert again.json() == described.json() and again.headers["idempotency-replayed"] == "true"
+    assert (await controller.get("/cloudlets/c1"))["labels"] == {"city": "turin"}
+
+
 async def test_a_repetition_does_not_show_a_secret_again(controller: Controller) -> None:
     body, headers = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1"}, {"Idempotency-Key": "k"}
     first = (await controller.http.post("/api/v1/cloudlets", json=body, headers=headers)).json()

@@ -269,10 +269,11 @@ def test_the_database_is_where_it_was_told(tmp_path: Path) -> None:
 
 
 def test_a_key_is_offered_where_it_counts() -> None:
-    posts = {
-        path: found["post"] for path, found in create_app(Settings()).openapi()["paths"].items() if "post" in found
-    }
     offered = {
-        path for path, post in posts.items() if "Idempotency-Key" in [p["name"] for p in post.get("parameters", ())]
+        (method, path)
+        for path, operations in create_app(Settings()).openapi()["paths"].items()
+        for method, operation in operations.items()
+        if "Idempotency-Key" in [p["name"] for p in operation.get("parameters", ())]
     }
-    assert "/api/v1/vcps" in offered and "/api/v1/enrolments" not in offered
+    assert {("post", "/api/v1/vcps"), ("delete", "/api/v1/vcps/{name}"), ("patch", "/api/v1/vms/{name}")} <= offered
+    assert "/api/v1/enrolments" not in {path for _, path in offered} and "get" not in {method for method, _ in offered}
