@@ -12,7 +12,7 @@ COLUMNS = [
     ("IN STEP", state("in_step")),
     ("GENERATION", at("generation")),
     ("VERSION", at("status", "version")),
-    ("SESSIONS", lambda row: f"{sum(map(_up, row.get('sessions') or []))} of {len(row.get('sessions') or [])} up"),
+    ("SESSIONS", lambda row: f"{sum(map(_up, _needed(row)))} of {len(_needed(row))} up"),
     ("ERROR", prose("error")),
 ]
 SESSIONS = ["SERVER", "PEER", "ADDRESS", "STATE", "IN", "OUT", "QUARANTINED", "LAST ERROR"]
@@ -23,7 +23,7 @@ STATION_KEYS = [at("address"), state("state"), *map(at, ("messages", "backlog", 
 
 
 def show_route_servers() -> bool:
-    """Print the route servers. Returns whether all are reachable and in step, with all their sessions up."""
+    """Print the route servers. Returns whether all are reachable and in step, with all sessions up that are needed."""
     with Client() as api:
         found = list(api.items(path("route-servers")))
     rows(found, COLUMNS, "no route servers are configured")
@@ -34,15 +34,21 @@ def show_route_servers() -> bool:
             if lines:
                 print()
                 table(heads, lines)
-    return all(server.get("in_step") and all(map(_up, server.get("sessions") or [])) for server in found)
+    return all(server.get("in_step") and all(map(_up, _needed(server))) for server in found)
 
 
 def _stations(server: Row) -> list[Row]:
     return (server.get("status") or {}).get("bmp") or []
 
 
+def _needed(server: Row) -> list[Row]:
+    """Return the sessions that are up, and those of PEs that have an endpoint: an agent configures its PE with the
+    first one. Earlier route servers do not count endpoints."""
+    return [one for one in server.get("sessions") or [] if _up(one) or one.get("endpoints") != 0]
+
+
 def _session(session: Row) -> list[object]:
-    tone = Tone.GOOD if _up(session) else Tone.ALARM
+    tone = Tone.GOOD if _up(session) else None if session.get("endpoints") == 0 else Tone.ALARM
     return [StateWord(session["state"], tone) if key == "state" else get(session) for key, get in KEYS.items()]
 
 

@@ -1,15 +1,21 @@
 """The metrics for Prometheus. One registry per controller, so that two in one process do not mix."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics import MetricWrapperBase
 
+from controller.core.sighting_evidence import Worth
+from controller.runtime.counters import counter
 from controller.runtime.move_metrics import MoveMetrics
+from controller.wire.sightings import How
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
+
+WAYS = ("in", "out")
+"""The directions of traffic through tunnels."""
 
 
 class MetricFamily(NamedTuple):
@@ -51,11 +57,11 @@ class Metrics:
         self.neighbour_reports = Counter(
             "weft_neighbour_reports", "Reports on neighbours that were committed", registry=self.registry
         )
-        self.neighbour_rounds = Counter(
+        self.neighbour_rounds = counter(
+            self.registry,
             "weft_neighbour_rounds",
             "Rounds in them: kept, repeated by the agent, of unknown neighbours, too old for the history",
-            ["outcome"],
-            registry=self.registry,
+            outcome=("kept", "repeated", "unknown", "too_old"),
         )
         self.neighbours = Gauge(
             "weft_neighbours", "Ordered pairs: possible neighbours, too far, stale", ["state"], registry=self.registry
@@ -67,20 +73,21 @@ class Metrics:
             "weft_tunnel_alarms", "Encrypted tunnels that are needed and missing for too long", registry=self.registry
         )
         self.tunnel_traffic = {
-            what: Counter(f"weft_tunnel_{what}", f"{what.title()} through them", ["direction"], registry=self.registry)
+            what: counter(self.registry, f"weft_tunnel_{what}", f"{what.title()} through them", direction=WAYS)
             for what in ("bytes", "packets")
         }
-        self.tunnel_dropped = Counter(
+        self.tunnel_dropped = counter(
+            self.registry,
             "weft_tunnel_plaintext_dropped",
             "Packets of VXLAN in the clear that were kept in or out",
-            ["direction"],
-            registry=self.registry,
+            direction=WAYS,
         )
-        self.sightings = Counter(
+        self.sightings = counter(
+            self.registry,
             "weft_sightings",
             "Sightings by how, and what they were worth: seen, of a VM, of nobody known, spoofed",
-            ["how", "worth"],
-            registry=self.registry,
+            how=get_args(How),
+            worth=Worth,
         )
         self.devices_settled = Counter(
             "weft_devices_settled", "Devices that were taken to be elsewhere", registry=self.registry
@@ -96,6 +103,11 @@ class Metrics:
         self.route_server = Gauge(
             "weft_route_server_in_step", "1 if at the current generation", ["name"], registry=self.registry
         )
+
+    def expect(self, failures: Iterable[tuple[str, str, str]]) -> None:
+        """Begin to count failures that requests may have (method, route, status) before there is any."""
+        for method, route, status in failures:
+            self.requests.labels(method, route, status)
 
     def text(self) -> bytes:
         """Return all metrics in the exposition format."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
+from controller.runtime.counters import counter
 from controller.wire.moves import Act, Figures, Pages
 
 TRANSFERS: Mapping[str, tuple[Act, ...]] = {"disk": ("disk",), "memory": ("memory", "switchover", "activate")}
@@ -12,6 +13,9 @@ TRANSFERS: Mapping[str, tuple[Act, ...]] = {"disk": ("disk",), "memory": ("memor
 TREATMENTS = ("zero", "same", "known", "delta", "literal")
 """The ways of a page over a thin line (Pages)."""
 
+ENDS = ("done", "copied", "initiated", "undone")
+"""The ways that a move may end."""
+
 
 class MoveMetrics:
     """A replica counts the moves whose end it has committed itself."""
@@ -19,11 +23,11 @@ class MoveMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         seconds = (1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0)
         pauses = (0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)
-        self._ended = Counter(
+        self._ended = counter(
+            registry,
             "weft_moves_ended",
             "Moves that ended: done, copied (ahead of one), initiated (the VM started anew), undone",
-            ["state"],
-            registry=registry,
+            state=ENDS,
         )
         self._seconds = Histogram(
             "weft_move_seconds", "Time of moves that were done", buckets=seconds, registry=registry
@@ -31,13 +35,13 @@ class MoveMetrics:
         self._paused = Histogram(
             "weft_move_paused_seconds", "Pause of their machines", buckets=pauses, registry=registry
         )
-        self._bytes = Counter("weft_move_bytes", "Bytes of their disks and memory", ["medium"], registry=registry)
-        self._wire = Counter("weft_move_wire_bytes", "Bytes of them on the network", ["medium"], registry=registry)
-        self._pages = Counter(
-            "weft_move_pages", "Pages over thin lines: zero, same, known, delta, literal", ["how"], registry=registry
+        self._bytes = counter(registry, "weft_move_bytes", "Bytes of their disks and memory", medium=TRANSFERS)
+        self._wire = counter(registry, "weft_move_wire_bytes", "Bytes of them on the network", medium=TRANSFERS)
+        self._pages = counter(
+            registry, "weft_move_pages", "Pages over thin lines: zero, same, known, delta, literal", how=TREATMENTS
         )
         self._repeats = Counter("weft_move_repeats", "Parts over thin lines that went again", registry=registry)
-        self._kept = Counter("weft_move_kept_copies", "Kept copies that were of use", ["medium"], registry=registry)
+        self._kept = counter(registry, "weft_move_kept_copies", "Kept copies that were of use", medium=TRANSFERS)
 
     def ended(self, state: str, seconds: float, figures: Mapping[str, Figures]) -> None:
         """Count a move that ended, with its time and the figures of its acts. Only those of moves that are done count

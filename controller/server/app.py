@@ -1,9 +1,11 @@
 """The ASGI application: a running region with the API on top."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from itertools import product
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from controller.api import (
     addresses,
@@ -110,6 +112,7 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with running(settings) as region:
+            region.runtime.metrics.expect(failures(app))
             app.state.region = region
             yield
 
@@ -132,3 +135,12 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequestMetrics, metrics=lambda: app.state.region.runtime.metrics)
     app.add_middleware(ResponseHeaders)
     return app
+
+
+def failures(app: FastAPI) -> Iterator[tuple[str, str, str]]:
+    """Yield the method, path and status of each failure of the controller that the API's description declares."""
+    for route in app.router.routes:
+        if isinstance(route, APIRoute):
+            for method, status in product(sorted(route.methods or ()), map(str, route.responses)):
+                if status.startswith("5"):
+                    yield method, route.path, status

@@ -9,13 +9,15 @@ from typing_extensions import TypedDict
 
 
 class SessionStatus(TypedDict, total=False):
-    """A BGP session as the route server sees it: its state by RFC 4271, the routes received and sent (prefixes_in,
+    """A BGP session as the route server sees it: the number of the peer's `endpoints` (an agent's PE has no session
+    before the first one), its state by RFC 4271, the routes received and sent (prefixes_in,
     prefixes_out), those in quarantine, held back, and kept from a lost session (`stale`, until `stale_until`;
     `long_lived` beyond the restart time, from `long_lived_from`). `bytes` is the memory of its routes, `backlog` counts
     the routes that wait to be written, `last_error` says how the session last ended."""
 
     peer: Required[str]
     address: str
+    endpoints: int
     state: Required[Literal["idle", "connect", "active", "opensent", "openconfirm", "established"]]
     since: datetime | None
     families: list[str] | None

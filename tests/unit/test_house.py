@@ -28,7 +28,11 @@ DOORS = {
     "cryptography": ("controller/trust/x509.py", "agents/identity/x509.py"),
     "jwt": ("controller/auth/jwt.py",),
     "alembic": ("controller/db/", "migrations/"),
-    "prometheus_client": ("controller/runtime/metrics.py", "controller/runtime/move_metrics.py"),
+    "prometheus_client": (
+        "controller/runtime/counters.py",
+        "controller/runtime/metrics.py",
+        "controller/runtime/move_metrics.py",
+    ),
     "netaddr": ("controller/core/",),
     "geographiclib": ("controller/core/proximity/geodesic.py",),
     "jsonschema": ("controller/core/policy/form.py", "lab/document.py"),

@@ -67,7 +67,7 @@ def _agent(cloudlet: Cloudlet) -> Iterator[Difference]:
             DifferenceKind.AGENT_BEHIND, where, "generation", str(desired.generation), str(report.generation), text
         )
     states = {speaker.name: speaker.state for speaker in report.speakers}
-    for speaker in desired.speakers:
+    for speaker in desired.speakers if desired.endpoints else ():  # the agent configures its PE with the first endpoint
         state = states.get(speaker.name, "none")
         if state != "established":
             yield Difference(

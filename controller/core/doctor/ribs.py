@@ -114,9 +114,12 @@ def _held_back(server: RouteServer) -> Iterator[Difference]:
 
 
 def _sessions(intent: RuleSet, server: RouteServer) -> Iterator[Difference]:
+    """Yield the sessions that are down. A PE without an endpoint has no routes to exchange, and its agent configures it
+    with the first one."""
+    needed = {endpoint.peer for endpoint in intent.endpoints}
     for peer in intent.peers:
         state = server.sessions.get(peer.name, "none")
-        if state != "established":
+        if state != "established" and peer.name in needed:
             yield Difference(
                 DifferenceKind.SESSION_DOWN,
                 f"BGP at {server.name}",

@@ -18,6 +18,7 @@ import (
 
 	"weft/routeserver/internal/bmp"
 	"weft/routeserver/internal/petest"
+	"weft/routeserver/internal/rib"
 )
 
 // scrape reads the metrics with Prometheus' own parser and its rules for names and types.
@@ -80,6 +81,57 @@ func inventory(families map[string]*dto.MetricFamily) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "")
+}
+
+// TestCountersBeginWithZero checks that each labelled counter is there before its first event: Prometheus' increase() sees
+// nothing of a series that begins with 1.
+func TestCountersBeginWithZero(t *testing.T) {
+	h := build(t)
+	h.must("PUT", "/v1/ruleset", rules, &struct{}{})
+	families := h.scrape()
+	zero := func(name string, labels ...string) {
+		t.Helper()
+		if got, there := value(families, name, labels...); !there || got != 0 {
+			t.Errorf("%s%v is %v (%v) before any session", name, labels, got, there)
+		}
+	}
+	for _, peer := range []string{"a", "b"} {
+		for _, reason := range rib.Reasons {
+			zero("peer_quarantined_total", "peer", peer, "reason", string(reason))
+		}
+		for _, name := range []string{"routes_announced", "routes_withdrawn", "routes_sent", "withdrawals_sent"} {
+			zero("peer_"+name+"_total", "peer", peer, "family", "l2vpn-vpls")
+		}
+		zero("peer_sessions_lost_total", "peer", peer)
+	}
+	if got, there := value(families, "peer_routes_announced_total", "peer", "a", "family", "vpnv4"); there {
+		t.Errorf("a family that no endpoint of the peer has: %v", got)
+	}
+}
+
+// TestPeerWithoutEndpoints checks that a PE can be told apart that need not have a session yet.
+func TestPeerWithoutEndpoints(t *testing.T) {
+	h := build(t)
+	h.must("PUT", "/v1/ruleset", rules, &struct{}{})
+	h.must("POST", "/v1/changes", `{"base": 5, "generation": 6, "ops": [{"op": "remove-endpoint", "name": "eb"}]}`, &struct{}{})
+	families := h.scrape()
+	for peer, want := range map[string]float64{"a": 1, "b": 0} {
+		if got, there := value(families, "peer_endpoints", "peer", peer); !there || got != want {
+			t.Errorf("%s has %v endpoints (%v), not %v", peer, got, there, want)
+		}
+	}
+	var status struct {
+		Sessions []struct {
+			Peer      string
+			Endpoints int
+		}
+	}
+	h.must("GET", "/v1/status", "", &status)
+	for _, s := range status.Sessions {
+		if want := map[string]int{"a": 1, "b": 0}[s.Peer]; s.Endpoints != want {
+			t.Errorf("the status says %+v", s)
+		}
+	}
 }
 
 func TestMetrics(t *testing.T) {

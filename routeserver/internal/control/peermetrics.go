@@ -25,6 +25,7 @@ func peerMetrics(x *exposition, peers []sessionStatus) {
 		help  string
 		value func(sessionStatus) float64
 	}{
+		{"endpoints", prometheus.GaugeValue, "Endpoints of the peer in the rule set. A PE without any may have no session.", func(p sessionStatus) float64 { return float64(p.Endpoints) }},
 		{"session_up", prometheus.GaugeValue, "1 if the session is established.", func(p sessionStatus) float64 { return number(p.State == session.Established) }},
 		{"session_state", prometheus.GaugeValue, "State of the session as in BGP4-MIB: 1 idle, 2 connect, 3 active, 4 opensent, 5 openconfirm, 6 established.",
 			func(p sessionStatus) float64 { return stateNumbers[p.State] }},
@@ -71,7 +72,8 @@ func peerMetrics(x *exposition, peers []sessionStatus) {
 	reasonMetrics(x, peers)
 }
 
-// familyMetrics omits the families that a peer has neither negotiated nor ever used.
+// familyMetrics omits the families that a peer has neither endpoints of, nor negotiated, nor ever used. Those of its
+// endpoints begin with 0, because Prometheus sees no increase in a counter that begins with its first event.
 func familyMetrics(x *exposition, peers []sessionStatus) {
 	for _, m := range []struct {
 		name  string
@@ -94,7 +96,7 @@ func familyMetrics(x *exposition, peers []sessionStatus) {
 			a := p.account
 			for f := range wire.Families {
 				negotiated := a.Session != nil && a.Session.Families[f] && f != wire.RTC
-				if negotiated || a.In[f] > 0 || a.Families[f] != (engine.Traffic{}) {
+				if p.mains[f] || negotiated || a.In[f] > 0 || a.Families[f] != (engine.Traffic{}) {
 					x.sample(m.value(a, f), "peer", p.Peer, "family", f.String())
 				}
 			}
@@ -102,24 +104,23 @@ func familyMetrics(x *exposition, peers []sessionStatus) {
 	}
 }
 
-// reasonMetrics writes samples about quarantine. A reason appears once it has occurred.
+// reasonMetrics writes samples about quarantine. The gauge has the reasons that have occurred, the counter all: it begins
+// with 0.
 func reasonMetrics(x *exposition, peers []sessionStatus) {
-	each := func(value func(*engine.Account, rib.Reason) float64) {
-		for _, p := range peers {
-			reasons := map[rib.Reason]bool{}
-			for r := range p.account.Quarantined {
-				reasons[r] = true
-			}
-			for r := range p.account.Refused {
-				reasons[r] = true
-			}
-			for _, r := range slices.Sorted(maps.Keys(reasons)) {
-				x.sample(value(p.account, r), "peer", p.Peer, "reason", string(r))
-			}
+	x.begin("peer_routes_quarantined", prometheus.GaugeValue, "Routes of the peer in quarantine.")
+	for _, p := range peers {
+		occurred := maps.Clone(p.account.Quarantined)
+		for r := range p.account.Refused {
+			occurred[r] += 0
+		}
+		for _, r := range slices.Sorted(maps.Keys(occurred)) {
+			x.sample(float64(occurred[r]), "peer", p.Peer, "reason", string(r))
 		}
 	}
-	x.begin("peer_routes_quarantined", prometheus.GaugeValue, "Routes of the peer in quarantine.")
-	each(func(a *engine.Account, r rib.Reason) float64 { return float64(a.Quarantined[r]) })
 	x.begin("peer_quarantined_total", prometheus.CounterValue, "Routes of the peer that went into quarantine on arrival.")
-	each(func(a *engine.Account, r rib.Reason) float64 { return float64(a.Refused[r]) })
+	for _, p := range peers {
+		for _, r := range rib.Reasons {
+			x.sample(float64(p.account.Refused[r]), "peer", p.Peer, "reason", string(r))
+		}
+	}
 }

@@ -8,12 +8,14 @@ import (
 	"weft/routeserver/internal/bmp"
 	"weft/routeserver/internal/engine"
 	"weft/routeserver/internal/session"
+	"weft/routeserver/internal/wire"
 )
 
 // sessionStatus is the state of a peer, as users see it.
 type sessionStatus struct {
 	Peer        string     `json:"peer"`
 	Address     string     `json:"address"`
+	Endpoints   int        `json:"endpoints"` // in the rule set; a PE without any may have no session
 	State       string     `json:"state"`
 	Since       *time.Time `json:"since"`
 	Families    []string   `json:"families"`
@@ -31,6 +33,7 @@ type sessionStatus struct {
 
 	errorClass string
 	account    *engine.Account
+	mains      [wire.Families]bool // of its endpoints
 }
 
 func (s *Server) sessions() []sessionStatus {
@@ -42,7 +45,7 @@ func (s *Server) sessions() []sessionStatus {
 	list := []sessionStatus{}
 	for _, p := range s.Engine.PeerViews() {
 		st := sessionStatus{
-			Peer: p.Name, Address: p.Address, State: idle, Families: p.Families,
+			Peer: p.Name, Address: p.Address, Endpoints: p.Endpoints, State: idle, Families: p.Families, mains: p.Mains,
 			PrefixesIn: p.In, PrefixesOut: p.Out, Quarantined: p.Quarantined, Bytes: p.Account.Bytes, Stale: p.Stale.Routes, LongLived: p.Stale.LongLived,
 			account: p.Account, Held: p.Account.Held[engine.Poison] + p.Account.Held[engine.Suspected],
 		}

@@ -166,9 +166,11 @@ func (ss *sessions) sent(g *rib.Group, r *rib.Route, s rib.Sent) View {
 	return v
 }
 
-// PeerView is a peer's share of the tables.
+// PeerView is a peer's share of the rule set and the tables. Mains are the families of its endpoints.
 type PeerView struct {
 	Name, Address        string
+	Endpoints            int
+	Mains                [wire.Families]bool
 	In, Quarantined, Out int
 	Stale                Staleness
 	Up                   bool
@@ -188,7 +190,11 @@ func (e *Engine) PeerViews() []PeerView {
 		if !stays {
 			continue
 		}
-		v := PeerView{Name: name, Address: peer.Address, Families: []string{}, Account: a}
+		sites := e.set.SitesOf(name)
+		v := PeerView{Name: name, Address: peer.Address, Endpoints: len(sites), Families: []string{}, Account: a}
+		for _, site := range sites {
+			v.Mains[site.Main] = true
+		}
 		for _, n := range a.Out {
 			v.Out += n
 		}

@@ -41,13 +41,14 @@ const (
 	Flowspec       Reason = "flowspec"        // it is a traffic filter, and the permits allow none
 )
 
-// Known reports whether there is such a reason.
-func (r Reason) Known() bool {
-	return slices.Contains([]Reason{
-		UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop, Limit, ForeignRD, ForeignVE, Labels, NextHop,
-		Originator, ForeignMAC, ForeignAddress, ForeignPrefix, Segment, RouteType, Flowspec,
-	}, r)
+// Reasons are all reasons.
+var Reasons = []Reason{
+	UnknownRT, ForeignRT, NoRT, Ambiguous, Duplicate, Family, Redirect, Loop, Limit, ForeignRD, ForeignVE, Labels, NextHop,
+	Originator, ForeignMAC, ForeignAddress, ForeignPrefix, Segment, RouteType, Flowspec,
 }
+
+// Known reports whether there is such a reason.
+func (r Reason) Known() bool { return slices.Contains(Reasons, r) }
 
 // Route is one NLRI that a peer announced. Received is in Unix nanoseconds.
 type Route struct {

@@ -99,6 +99,17 @@ def test_route_servers(controller: Controller, weft: Weft, state: str, in_step: 
     assert weft("route", "servers", "-o", "json").json == [server]
 
 
+def test_a_pe_without_endpoints_needs_no_session(controller: Controller, weft: Weft) -> None:
+    sessions = [{"peer": "c1", "state": "established", "endpoints": 1}, {"peer": "c2", "state": "idle", "endpoints": 0}]
+    server = {"name": "rs1", "reachable": True, "in_step": True, "generation": 3, "sessions": sessions}
+    controller.answers["GET", "/api/v1/route-servers"] = {"items": [server], "next": None}
+    result = weft("route", "servers")
+    assert result.code == 0 and "1 of 1 up" in result.out and "c2" in result.out
+    sessions[1]["endpoints"] = 1
+    result = weft("route", "servers")
+    assert result.code == 1 and "1 of 2 up" in result.out
+
+
 def test_route_watch(controller: Controller, weft: Weft) -> None:
     sent = {"route_server": "rs1", "kind": "sent", "at": "2026-01-01T10:20:30.123456Z", "peer": "c1", "to": "c5"}
     changes: list[dict[str, Any]] = [

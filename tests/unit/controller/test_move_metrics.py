@@ -44,7 +44,7 @@ def test_a_move_that_was_undone_counts_as_that_alone(registry: CollectorRegistry
     MoveMetrics(registry).ended("undone", 12.0, FIGURES)
     assert registry.get_sample_value("weft_moves_ended_total", {"state": "undone"}) == 1
     assert registry.get_sample_value("weft_move_seconds_count") == 0
-    assert registry.get_sample_value("weft_move_wire_bytes_total", {"medium": "memory"}) is None
+    assert registry.get_sample_value("weft_move_wire_bytes_total", {"medium": "memory"}) == 0
 
 
 async def test_what_waits_for_a_commit(database_url: str) -> None:

@@ -239,6 +239,35 @@ def test_a_session_that_is_down_is_said_once_and_its_routes_are_not_expected() -
     assert [d.where for d in check(region, rs1=down)] == ["BGP at rs1"]
 
 
+def test_a_session_is_expected_from_the_first_endpoint_on() -> None:
+    region = Region(4, [{1, 2}])
+    down = [reports.SpeakerState(name=name, state="idle") for name in ("rs1", "rs2")]
+
+    def without(n: int, *, endpoint: bool) -> Cloudlet:
+        """Return a cloudlet whose sessions are down, with its endpoint or with none."""
+        whole = region.cloudlet(n)
+        assert whole.report is not None
+        kept = slice(None) if endpoint else slice(0)
+        desired = whole.desired.model_copy(update={"endpoints": whole.desired.endpoints[kept]})
+        changes = {"speakers": down, "endpoints": whole.report.endpoints[kept]}
+        return replace(whole, desired=desired, report=whole.report.model_copy(update=changes))
+
+    def server(name: str, intent: rulesets.RuleSet) -> RouteServer:
+        whole = region.route_server(name)
+        sessions = whole.sessions | {"c3": "active"}
+        return replace(whole, rule_set=intent, sessions=sessions, adj_in=[r for r in whole.adj_in if r.peer != "c3"])
+
+    whole = region.intent()
+    bare = whole.model_copy(update={"endpoints": [e for e in whole.endpoints if e.peer != "c3"]})
+    there = {"c3": without(3, endpoint=True), "rs1": server("rs1", whole), "rs2": server("rs2", whole)}
+    found = check(region, **there)
+    assert [(d.kind, d.where) for d in found] == [
+        (DifferenceKind.SESSION_DOWN, where) for where in ("BGP at rs1", "BGP at rs2", "BGP at c3", "BGP at c3")
+    ]
+    there = {"c3": without(3, endpoint=False), "rs1": server("rs1", bare), "rs2": server("rs2", bare)}
+    assert check(region, intent=bare, **there) == []
+
+
 def test_silence_of_an_endpoint_and_quarantine_are_named() -> None:
     region = Region(2, [])
     server = region.route_server("rs1")
