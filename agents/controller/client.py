@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _STREAM_TIMEOUT = httpx.Timeout(45.0, connect=3.0)  # the controller sends a comment line more often than that
 Document = Desired | Authorities | Candidates | Orders | Revocations | Access | SessionKeys | WantedImages
-_FOLLOWED: dict[str, type[Document]] = {
+FOLLOWED: dict[str, type[Document]] = {
     "desired": Desired,
     "authorities": Authorities,
     "candidates": Candidates,
@@ -47,6 +47,8 @@ _FOLLOWED: dict[str, type[Document]] = {
     "session-keys": SessionKeys,
     "images": WantedImages,
 }
+"""The documents on the stream, by the names of their events."""
+
 _LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=4, keepalive_expiry=60.0)
 _LONGEST_REST = 60.0  # most seconds of a pause, whatever the replica asks for
 
@@ -205,7 +207,7 @@ class Controller:
                 _check(source.response)
                 opened()
                 async for event in source.aiter_sse():
-                    if (kind := _FOLLOWED.get(event.event)) is None:
+                    if (kind := FOLLOWED.get(event.event)) is None:
                         continue
                     try:
                         document = kind.model_validate_json(event.data)

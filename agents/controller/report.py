@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from agents.controller.findings import told
+from agents.controller.understood import UNDERSTOOD
 from agents.kernel import lan
 from agents.kernel.snapshot import MAIN, Snapshot, driven
 from agents.kernel.vpls import MAX_VE_ID
@@ -56,6 +57,7 @@ def report(
         cpu_seconds=_cpu_seconds(),
         ipsec=ipsec,
         findings=told(findings),
+        understands=list(UNDERSTOOD),
     )
 
 

@@ -24,10 +24,12 @@ from controller.core.doctor import (
     compare_clones,
     compare_cpus,
     compare_policy,
+    compare_releases,
     compare_session_keys,
     compare_vms,
 )
 from controller.db import platforms, vms
+from controller.db import replicas as replicas_table
 from controller.region import Region
 from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
 from controller.routeservers.sync import RouteServerSync
@@ -95,6 +97,7 @@ async def diagnose(region: Running) -> Diagnosis:
     cloudlets = await _cloudlets(region)
     differences = compare_policy(_policy(await region.changes.drift.look()))
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
+    differences += compare_releases(await _releases(region), servers, cloudlets)
     differences += compare_session_keys(region.route_servers.session_keys.all(), servers)
     differences += compare_vms(await _vms(region))
     differences += compare_cpus(*await _cpus(region))
@@ -117,6 +120,16 @@ async def diagnose(region: Running) -> Diagnosis:
         unconsented=sorted(name for name in region.intent.endpoints if region.intent.held(name)),
         unmanaged=sorted(name for name, cloudlet in region.intent.cloudlets.items() if cloudlet.unmanaged),
     )
+
+
+async def _releases(region: Region) -> dict[str, str]:
+    """Return the releases of the replicas that are alive, this one included, by name."""
+    replicas = region.replication.replicas
+    own = {replicas.name: replicas.release}
+    if replicas.alone:
+        return own
+    async with region.database.read() as session:
+        return {one.name: one.release for one in await replicas_table.all_of_them(session) if one.alive} | own
 
 
 async def _vms(region: Region) -> list[Vm]:
@@ -158,7 +171,8 @@ async def _observe(server: RouteServerSync) -> RouteServer:
     except (Unreachable, OtherGeneration, RefusedByRouteServer) as error:
         return RouteServer(server.name, None, error=str(error))
     sessions = {s["peer"]: str(s["state"]).lower() for s in status.get("sessions") or []}
-    return RouteServer(server.name, rules, sessions, adj_in, adj_out, quarantine, server.error, barred)
+    version = str(status.get("version") or "")
+    return RouteServer(server.name, rules, sessions, adj_in, adj_out, quarantine, server.error, barred, version)
 
 
 async def _barred(client: RouteServerClient) -> frozenset[tuple[str, str]]:

@@ -18,7 +18,10 @@ MOST_PROBLEMS, LONGEST_PROBLEM = 1000, 2000
 
 MOST_FINDINGS = 1000
 
+MOST_UNDERSTOOD = 500
+
 Problem = Annotated[str, Field(max_length=LONGEST_PROBLEM)]
+Understood = Annotated[str, Field(max_length=100)]
 Vni = Annotated[int, Field(ge=0, le=2**24 - 1)]
 
 
@@ -65,7 +68,8 @@ class Report(Message):
     """The state of a cloudlet. `generation` and `version` are those of the desired state that the agent converged to
     before it read this back; `resident_bytes` and `cpu_seconds` are the agent process's own. `ipsec` is None if tunnels
     are in the clear, or the agent's release does not report it. `findings` are problems at this host although the
-    kernel's state is right."""
+    kernel's state is right. `understands` are the documents that the agent follows, and the optional fields of the
+    desired state that it knows (`controller/wire/optional_fields.py`); empty: its release does not say."""
 
     cloudlet: Name
     version: Count
@@ -77,6 +81,7 @@ class Report(Message):
     cpu_seconds: Real
     ipsec: Ipsec | None = None
     findings: list[Finding] = Field(default=[], max_length=MOST_FINDINGS, exclude_if=lambda some: not some)
+    understands: list[Understood] = Field(default=[], max_length=MOST_UNDERSTOOD, exclude_if=lambda some: not some)
 
     @property
     def steady(self) -> "Report":

@@ -34,6 +34,7 @@ DOORS = {
         "controller/runtime/move_metrics.py",
     ),
     "netaddr": ("controller/core/",),
+    "packaging": ("controller/core/releases.py", "deploy/packages/"),
     "geographiclib": ("controller/core/proximity/geodesic.py",),
     "jsonschema": ("controller/core/policy/form.py", "lab/document.py"),
     "jsonschema_rs": ("controller/core/policy/form.py",),

@@ -18,6 +18,7 @@ from controller.core.doctor.kernels import Cloudlet, compare_kernels
 from controller.core.doctor.kinds import REMEDIES, DifferenceKind
 from controller.core.doctor.passages import compare_passages
 from controller.core.doctor.policy import InForce, compare_policy
+from controller.core.doctor.releases import compare_releases
 from controller.core.doctor.ribs import Route, RouteServer, compare_ribs
 from controller.core.doctor.rule_sets import compare_rule_sets
 from controller.core.doctor.session_keys import compare_session_keys
@@ -39,6 +40,7 @@ __all__ = [
     "compare_clones",
     "compare_cpus",
     "compare_policy",
+    "compare_releases",
     "compare_session_keys",
     "compare_vms",
 ]

@@ -12,6 +12,7 @@ class DifferenceKind(StrEnum):
     ROUTE_SERVER_SILENT = "route-server-silent"
     ROUTE_SERVER_BEHIND = "route-server-behind"
     RULE_SET = "rule-set"
+    RELEASE_SKEW = "release-skew"
     SESSION_DOWN = "session-down"
     SESSION_KEY = "session-key"
     NOT_ANNOUNCED = "not-announced"
@@ -24,6 +25,7 @@ class DifferenceKind(StrEnum):
     AGENT_AWAY = "agent-away"
     NO_REPORT = "no-report"
     AGENT_BEHIND = "agent-behind"
+    AGENT_TOO_OLD = "agent-too-old"
     AGENT_PROBLEM = "agent-problem"
     LAN_MISSING = "lan-missing"
     LAN_LEFT = "lan-left"
@@ -68,6 +70,10 @@ REMEDIES: dict[DifferenceKind, str] = {
     DifferenceKind.RULE_SET: (
         "wait a few seconds and ask again; if it stays so, restart that route server: it gets the whole rule set anew"
     ),
+    DifferenceKind.RELEASE_SKEW: (
+        "upgrade the older part, or take the newer one back; docs/operate/upgrade.md has the order, and what works "
+        "together"
+    ),
     DifferenceKind.SESSION_DOWN: (
         "look at the PE's speaker (gobgpd or FRR) and its log, at the path to TCP port 179, and at the session's key"
     ),
@@ -96,6 +102,7 @@ REMEDIES: dict[DifferenceKind, str] = {
     DifferenceKind.AGENT_AWAY: "look at the agent's service and log at that cloudlet, and at its way to the controller",
     DifferenceKind.NO_REPORT: "wait half a minute and ask again; then look at the agent's log",
     DifferenceKind.AGENT_BEHIND: "wait a few seconds and ask again; then look at the agent's log for what it cannot do",
+    DifferenceKind.AGENT_TOO_OLD: "upgrade that agent, or take back the setting that needs a newer one",
     DifferenceKind.AGENT_PROBLEM: "do what the sentence says at that cloudlet; the agent tries again by itself",
     DifferenceKind.LAN_MISSING: "look at the agent's log for why it cannot make the bridge",
     DifferenceKind.LAN_LEFT: "restart the agent; if the bridge stays, take it out by hand (`ip link del`)",

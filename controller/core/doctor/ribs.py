@@ -57,7 +57,8 @@ def _held(held: dict[str, Any] | None) -> str:
 class RouteServer:
     """The observations of one route server. `rule_set` is None when it could not be reached; `error` says why, or why
     it is not brought up to date. `sessions` gives the FSM state by peer, in lower case. `barred` are pairs of a
-    recipient and an announcer: the recipient is sent no route of the announcer (docs/network/poison.md)."""
+    recipient and an announcer: the recipient is sent no route of the announcer (docs/network/poison.md). `version` is
+    its release, empty if it does not say."""
 
     name: str
     rule_set: RuleSet | None
@@ -67,6 +68,7 @@ class RouteServer:
     quarantine: Sequence[Route] = ()
     error: str = ""
     barred: frozenset[tuple[str, str]] = frozenset()
+    version: str = ""
 
 
 Sent = tuple[str, str, str]  # family, key, recipient

@@ -11,7 +11,7 @@ from agents.kernel.snapshot import Flood, Port, Route, Snapshot
 from agents.kernel.vpls import Pseudowire
 from controller.wire.findings import Finding
 from controller.wire.flavours import Flavour
-from controller.wire.reports import Report
+from controller.wire.reports import MOST_UNDERSTOOD, Report
 from tests.unit.agents.desires import desired, endpoint, remote, vtep
 from tests.unit.agents.kernel_model import after
 
@@ -32,6 +32,12 @@ def test_vpls() -> None:
     assert state.problems == ["a problem"]
     assert [s.state for s in said.speakers] == ["established"]
     assert said.resident_bytes > 1e6
+
+
+def test_a_report_says_what_its_release_understands() -> None:
+    said = report(WANT, KERNEL, {}, {}, "1").understands
+    assert {"desired", "access", "orders", "desired.protected", "desired.endpoints.remotes.prefix6"} <= set(said)
+    assert len(said) < MOST_UNDERSTOOD / 2
 
 
 def test_a_report_is_never_more_than_may_be_sent() -> None:

@@ -30,6 +30,7 @@ class FakeRouteServer:
         self.rules = RuleSet(generation=0, peers=[], endpoints=[], vcps=[])
         self.confirmed = False
         self.permits = True
+        self.version = ""
         self.started_at = "2026-01-01T00:00:00Z"
         self.log: list[str] = []
         self.beats = 0
@@ -85,7 +86,7 @@ class FakeRouteServer:
         ]
         generation = self.rules.generation
         body = {"name": self.name, "generation": generation, "confirmed": self.confirmed, "serving": True}
-        body["permits"] = self.permits
+        body |= {"permits": self.permits, "version": self.version}
         return JSONResponse(body | self.trial | {"started_at": self.started_at, "sessions": sessions, "counters": {}})
 
     async def _get(self, _: Request) -> Response:

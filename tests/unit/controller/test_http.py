@@ -5,6 +5,7 @@ import asyncio
 from httpx_sse import aconnect_sse
 
 from lab.patience import eventually
+from tests.kernels import kernel
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_routeserver import FakeRouteServer
 
@@ -216,6 +217,24 @@ async def test_the_looking_glass_and_the_doctor_ask_the_route_servers(
     assert found["checked"]["reports"] == 1
     where = {difference["where"] for difference in found["differences"]}
     assert where == {"Adj-RIB-In of rs1", "BGP at c1"}, "the fakes speak no BGP"
+
+
+async def test_the_doctor_compares_releases(controller: Controller, route_server: FakeRouteServer) -> None:
+    agent = await controller.agent("c1", 1)
+    own = controller.region.replication.replicas
+    own.release = "1.4.0"
+    route_server.version = "1.2.9"
+    report = kernel(agent.documents[-1]).model_copy(update={"agent_version": "1.5.0", "understands": ["desired"]})
+    await agent.report(report)
+    found = [one for one in (await controller.get("/doctor"))["differences"] if one["subject"] == "release"]
+    assert [(one["kind"], one["where"], one["found"]) for one in found] == [
+        ("release-skew", "route server rs1", "1.2.9"),
+        ("release-skew", "agent of c1", "1.5.0"),
+    ]
+    await agent.report(report.model_copy(update={"agent_version": "1.3.2"}))
+    route_server.version = "1.5.0"
+    found = (await controller.get("/doctor"))["differences"]
+    assert not [one for one in found if one["kind"] in ("release-skew", "agent-too-old")]
 
 
 async def test_questions_to_the_looking_glass_are_checked(
