@@ -147,6 +147,10 @@ hooks: ## formats and linters before each commit, of what is committed
 architecture: build ## which folder stands on which, from the code's own imports; docs/contribute/architecture.md
 	$(PY) -m tests.house
 
+.PHONY: vocabulary
+vocabulary: build ## the words that `weft gather` lets into a bundle: those of Weft's own messages
+	$(PY) -m tests.house.vocabulary
+
 .PHONY: lint unit bench-join clean
 lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
 	./tests/lint

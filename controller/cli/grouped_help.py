@@ -11,7 +11,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Devices and addresses": ("device", "lease", "delegation", "address", "reservation", "sighting"),
     "VMs and containers": ("vm", "image", "move", "profile"),
     "Routes and tunnels": ("route", "neighbour", "tunnel"),
-    "Operation": ("replica", "event", "token", "audit"),
+    "Operation": ("replica", "event", "token", "audit", "gather"),
 }
 
 

@@ -38,6 +38,7 @@ from controller.cli import (
     vms,
 )
 from controller.cli.doctor import doctor
+from controller.cli.gather import gather
 from controller.cli.grouped_help import GroupedHelp
 from controller.cli.login import login, logout
 from controller.cli.noun import Colours, Format, InContext, Noun, Url, set_session
@@ -94,6 +95,7 @@ app.verb(
 )(login)
 app.verb("logout", "weft logout")(logout)
 app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
+app.verb("gather", "weft gather\nweft gather --to /tmp/report.tar.gz --anonymous --no-policy --audit 200")(gather)
 
 
 def _version(asked: bool) -> None:

@@ -71,6 +71,7 @@ def use(say: Say) -> None:
     """Make the calls by which operators change and read the present objects."""
     say("PATCH /api/v1/cloudlets/{name}", {"labels": {"a": "b"}}, name="c2")
     say("POST /api/v1/cloudlets", {"name": "r1", "pe": "evpn", "vtep": "192.0.2.77", "unmanaged": True})
+    say("GET /api/v1/cloudlets/{name}/report", name="c1")
     say("GET /api/v1/cloudlets/{name}/configuration", name="r1", **{"for": "frr"})
     say("POST /api/v1/endpoints/{name}/consent", name="c1-lan")
     say("DELETE /api/v1/endpoints/{name}/consent", name="c1-lan")
