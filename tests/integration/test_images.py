@@ -4,6 +4,7 @@ the limits of docker-compose.yml."""
 import os
 import subprocess
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,12 @@ def as_kubelet_mounts(folder: Path, secrets: dict[str, dict[str, str]], group: i
 
 def pod_of(controller: dict[str, Any], places: dict[str, Path]) -> dict[str, Any]:
     """Return the pod that Kubernetes would make of a stateful set. Podman knows neither templates of claims nor secrets
-    as volumes, nor a pod's user, which is the image's own."""
-    pod = controller["spec"]["template"]["spec"]
+    as volumes, nor a pod's user, which is the image's own; it would publish ports at the host, and probe with a program
+    that the image lacks."""
+    pod = deepcopy(controller["spec"]["template"]["spec"])
+    for container in pod["containers"]:
+        for unknown in ("ports", "readinessProbe", "livenessProbe", "startupProbe"):
+            container.pop(unknown)
     for volume in pod["volumes"]:
         if secret := volume.pop("secret", None):
             volume["hostPath"] = {"path": str(places[secret["secretName"]]), "type": "Directory"}
@@ -131,7 +136,7 @@ def test_a_controller_serves_as_the_chart_runs_it(podman: list[str], tmp_path: P
     until(lambda: subprocess.run([*podman, *weft, "vcp", "list"], capture_output=True, check=False).returncode == 0)
     assert pod["metadata"]["name"] in said(podman, *weft, "replica", "list")
     ask = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], headers={'Authorization': sys.argv[2]}))"
-    container = pod["spec"]["containers"][0]
+    container = controller["spec"]["template"]["spec"]["containers"][0]
     probed = [container[probe]["httpGet"]["path"] for probe in ("readinessProbe", "livenessProbe")]
     for path in (*probed, "/api/v1/vcps"):
         said(podman, "exec", name, "python3", "-c", ask, f"http://127.0.0.1:8080{path}", f"Bearer {'a' * 64}")
