@@ -60,6 +60,7 @@ log = logging.getLogger(__name__)
 
 _INTERVAL = 30.0  # seconds without a change after which the kernel is read and reported all the same
 _RETRY = 1.0  # seconds after which a failed operation is tried again
+_FIRST_LOOK = 10.0  # seconds that a report waits for a speaker that neither answers nor refuses
 
 
 class Agent:
@@ -112,11 +113,14 @@ class Agent:
         self._pending: Report | None = None
         self._sent: Report | None = None
         self._sent_at = 0.0
+        self._began = 0.0
         self._controller_is = ""
 
     async def run(self) -> None:
         """Run every task of the agent. An exception that leaves this method is a defect of the agent itself."""
         self._dirty.set()
+        self._began = asyncio.get_running_loop().time()
+        asyncio.get_running_loop().call_later(_FIRST_LOOK, self._dirty.set)
         try:
             async with Kernel() as kernel, asyncio.TaskGroup() as group:
                 reconciler = Reconciler(kernel, self._nft, self._protection.guard, self._access, self._arrivals)
@@ -263,6 +267,8 @@ class Agent:
         self._prober.intend(desired)
         passages = {endpoint.name: self._prober.passages(endpoint.name) for endpoint in desired.endpoints}
         found = self._findings(desired)
+        if not self._looked(desired):
+            return served and not outcome.failed
         self._pending = report(
             desired, outcome.snapshot, sessions, problems, self._version, awaited, ipsec, found, passages
         )
@@ -311,6 +317,14 @@ class Agent:
             if endpoint.flavour is Flavour.VPLS:
                 found += vpls.mismatches(endpoint, self._gobgp.table)
         return found
+
+    def _looked(self, desired: Desired) -> bool:
+        """Return whether the agent knows the sessions, or has waited for long enough. A report before its first look
+        would call them idle, although they live on while an agent is replaced."""
+        if asyncio.get_running_loop().time() >= self._began + _FIRST_LOOK:
+            return True
+        speakers = {Flavour.VPLS: self._gobgp.looked, Flavour.EVPN: self._frr.looked}
+        return all(speakers[flavour] for flavour in flavours(desired))
 
     def _sessions(self, desired: Desired) -> dict[str, str]:
         needed = flavours(desired)

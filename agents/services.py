@@ -123,11 +123,13 @@ def _lan(cloudlet: str, endpoint: Endpoint, interface: int, hosts: HostSettings)
 
 class EvpnSpeaker:
     """FRR as the EVPN PE. `run()` keeps its configuration. `sessions` holds the state of each session by the route
-    server's address, and `signed` the password that signs it."""
+    server's address, and `signed` the password that signs it; both mean nothing before the first look at FRR
+    (`looked`)."""
 
     def __init__(self, settings: FrrSettings, changed: Callable[[], None], hops: int | None = None) -> None:
         self.sessions: dict[str, str] = {}
         self.signed: dict[str, str] = {}
+        self.looked = False
         self._passwords: Mapping[str, str] = {}
         self._hops = hops
         self.problem: str | None = None
@@ -165,9 +167,10 @@ class EvpnSpeaker:
                 self.signed = {address: passwords.get(address, "") for address in self.sessions}
             except (FrrError, ValueError, OSError) as error:
                 self.problem, self.sessions, self.signed = f"FRR: {error}", {}, {}
-            if (self.problem, self.sessions, self.signed) != before:
+            if (self.problem, self.sessions, self.signed) != before or not self.looked:
                 if self.problem:
                     log.warning("%s", self.problem)
+                self.looked = True
                 self._changed()
             waiting = any(s != "established" for s in self.sessions.values()) or self.problem is not None
             try:

@@ -45,11 +45,13 @@ class SpeakerIntent:
 class Gobgp:
     """One gobgpd. `run()` keeps it as intended until it is cancelled, and calls `changed` after each change of its
     state. `sessions` has each route server's session state by its address, and `signed` the passwords of the configured
-    sessions. `problem` is a sentence while gobgpd does not work as it should."""
+    sessions; both mean nothing before the first look at gobgpd (`looked`). `problem` is a sentence while gobgpd does not
+    work as it should."""
 
     def __init__(self, target: str, changed: Callable[[], None]) -> None:
         self.sessions: dict[str, str] = {}
         self.signed: dict[str, str] = {}
+        self.looked = False
         self.problem: str | None = f"gobgpd at {target} has not been reached yet"
         self._target = target
         self._changed = changed
@@ -99,7 +101,7 @@ class Gobgp:
                 self._note(f"gobgpd at {self._target}: {error.details() or error.code().name}")
             if self._synced:
                 self._hold()
-            self._synced = False
+            self._synced, self.looked = False, True
             self.sessions, self.signed = {}, {}
             self._ended.clear()
             self._work.set()
@@ -130,7 +132,7 @@ class Gobgp:
                 self._paths(event.table.paths)
                 if configuring is None:
                     log.info("gobgpd at %s: %d routes of others in its table", self._target, len(self._learned))
-                    self._synced, self.problem = True, None
+                    self._synced, self.looked, self.problem = True, True, None
                     configuring = asyncio.create_task(self._configure(stub, intent))
                     configuring.add_done_callback(lambda _: watch.cancel())
                 self._changed()
