@@ -45,8 +45,8 @@ class SpeakerIntent:
 class Gobgp:
     """One gobgpd. `run()` keeps it as intended until it is cancelled, and calls `changed` after each change of its
     state. `sessions` has each route server's session state by its address, and `signed` the passwords of the configured
-    sessions; both mean nothing before the first look at gobgpd (`looked`). `problem` is a sentence while gobgpd does not
-    work as it should."""
+    sessions; both mean nothing before the first look at gobgpd (`looked`). `problem` is a sentence while gobgpd does
+    not work as it should."""
 
     def __init__(self, target: str, changed: Callable[[], None]) -> None:
         self.sessions: dict[str, str] = {}
