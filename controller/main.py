@@ -33,6 +33,12 @@ ENVIRONMENT = """environment:
   WEFT_AUTHORITY_KIND           name of an authority that is installed beside the controller, to issue them (built-in)
   WEFT_AGENT_LISTEN             HOST:PORT where agents are served over TLS, with the authority's certificates
   WEFT_AGENT_TLS_ONLY           true: agents are served nowhere else (false)
+  WEFT_UI_LISTEN                HOST:PORT where the web UI is served to browsers over TLS
+  WEFT_UI_CERTIFICATE           file with the certificate chain for it; read again when it changes
+  WEFT_UI_KEY                   file with the certificate's key
+  WEFT_UI_URL                   https://HOST:PORT by which browsers reach it; needed to sign in at an OIDC issuer
+  WEFT_UI_IDLE_SECONDS          how long a session lasts without an act of its user (3600)
+  WEFT_UI_SESSION_SECONDS       how long a session lasts at most (43200)
   WEFT_ENROLLED_ONLY            true: route servers accept no BGP session of a cloudlet without an agent (false)
   WEFT_SESSION_SECRET_FILE      file with a secret that BGP sessions are signed by; without it they are not
   WEFT_CERTIFICATE_SECONDS      how long a cloudlet's certificate is good for (86400)

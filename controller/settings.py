@@ -69,6 +69,15 @@ class OidcSettings(BaseModel):
     lifetime: Annotated[Seconds, Field(ge=1, le=86400)] = 3600.0
     """How long a token is good after its issue, at most."""
 
+    client_id: Text | None = None
+    """The identifier of this region at the issuer: with it, browsers sign in there."""
+
+    client_secret_file: Path | None = None
+    """File with the secret of that identifier, if the issuer has given one."""
+
+    scope: Annotated[str, Field(pattern=r"^openid( [!#-\[\]-~]+)*$", max_length=200)] = "openid"
+    """The scope that browsers' sign-in asks the issuer for."""
+
     keep: Annotated[Seconds, Field(ge=0, le=86400)] = 3600.0
     """How long known keys stay in use while the issuer does not answer."""
 
@@ -189,7 +198,25 @@ class Settings(BaseSettings):
     manual: Path | None = Path("/usr/share/weft-controller/manual")
     """Directory of the built manual, which is served at `/manual/`; without it there is none."""
 
-    @field_validator("listen", "agent_listen")
+    ui_listen: str | None = None
+    """HOST:PORT of the web UI over TLS, with the operator's own certificate; without it there is none."""
+
+    ui_certificate: Path | None = None
+    """File with the web UI's certificate and its chain."""
+
+    ui_key: Path | None = None
+    """File with the key of that certificate."""
+
+    ui_url: str | None = None
+    """The URL at which browsers reach the web UI."""
+
+    ui_idle_seconds: Annotated[WholeSeconds, Field(ge=60, le=86_400)] = 3600
+    """How long a browser's session lasts without an act of its user."""
+
+    ui_session_seconds: Annotated[WholeSeconds, Field(ge=60, le=30 * 86_400)] = 43_200
+    """How long a browser's session lasts at most."""
+
+    @field_validator("listen", "agent_listen", "ui_listen")
     @classmethod
     def _is_listen(cls, value: str | None) -> str | None:
         if value is None:
@@ -201,10 +228,23 @@ class Settings(BaseSettings):
             ip_address(host.strip("[]"))
         return value
 
-    @field_validator("authority", "agent_listen", "oidc", "session_secret_file", "manual", mode="before")
+    @field_validator(
+        "authority", "agent_listen", "oidc", "session_secret_file", "manual", "ui_listen", "ui_certificate", "ui_key", "ui_url",
+        mode="before",
+    )  # fmt: skip
     @classmethod
     def _may_be_empty(cls, value: object) -> object:
         return value or None
+
+    @field_validator("ui_url")
+    @classmethod
+    def _is_origin(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        url = _url.validate_python(value)
+        if url.scheme != "https" or url.path not in (None, "/") or url.query or url.fragment or url.username:
+            raise ValueError(f"{value!r} is not https://HOST or https://HOST:PORT")
+        return str(url).rstrip("/")
 
     @field_validator("route_servers")
     @classmethod
@@ -222,6 +262,10 @@ class Settings(BaseSettings):
             raise ValueError("WEFT_SESSION_SECRET_FILE needs WEFT_AGENT_LISTEN: keys are told over TLS alone")
         if self.agent_tls_only and not self.agent_listen:
             raise ValueError("WEFT_AGENT_TLS_ONLY needs WEFT_AGENT_LISTEN: agents would be served nowhere")
+        if self.ui_listen and not (self.ui_certificate and self.ui_key):
+            raise ValueError("WEFT_UI_LISTEN needs WEFT_UI_CERTIFICATE and WEFT_UI_KEY: browsers are served over TLS")
+        if self.oidc and self.oidc.client_id and not self.ui_url:
+            raise ValueError("client_id in WEFT_OIDC needs WEFT_UI_URL, to which the issuer sends browsers back")
         return self
 
 

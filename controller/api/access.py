@@ -16,10 +16,11 @@ from controller.auth.audit_context import let_in
 from controller.auth.jwt import BadToken, looks_like
 from controller.auth.oidc_issuer import Unreachable
 from controller.auth.oidc_users import OidcUsers
+from controller.auth.sessions import SESSION, ShownSession
 from controller.core.intent import Cloudlet
 from controller.core.oidc_users import NoRole
 from controller.core.refusals import missing
-from controller.core.roles import Caller, Role, endpoints_named, lacking
+from controller.core.roles import ADMIN, SOCKET, Caller, Role, endpoints_named, lacking
 from controller.core.tokens import digest
 from controller.identity.tls_peer import TLS_PEER, TlsPeer
 from controller.region import Region
@@ -33,8 +34,7 @@ AGENTS = "/api/v1/agent/"
 
 NO_CREDENTIAL = "The credential is missing or not valid (any longer)."
 
-SOCKET = Caller("unix socket", Role.ADMIN)
-ADMIN = Caller("admin token", Role.ADMIN)
+SESSION_OVER = "The session is over, or its token is not valid any longer: sign in again."
 
 _operator = HTTPBearer(
     auto_error=False, scheme_name="operator", description="An API token, or one of the issuer; over TCP only."
@@ -52,9 +52,18 @@ Running = Annotated[Region, Depends(_region)]
 
 
 async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
-    """Return the operator with this bearer token. Raises Problem if there is none."""
+    """Return the operator with this bearer token, or with the session of the scope. Raises Problem if there is none."""
     if scope.get(TRUSTED) is True:
         return SOCKET
+    if (shown := scope.get(SESSION)) is not None:
+        if (user := await region.auth.sessions.caller(cast(ShownSession, shown))) is None:
+            raise unauthorised(SESSION_OVER)
+        return user
+    return await holder(region, secret)
+
+
+async def holder(region: Region, secret: str | None) -> Caller:
+    """Return the operator who has this token. Raises Problem if there is none."""
     given = secret or ""
     if region.auth.admin_token is not None and hmac.compare_digest(digest(given), digest(region.auth.admin_token)):
         return ADMIN
@@ -65,7 +74,7 @@ async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
     if region.auth.admin_token is None:
         why = "no admin token is set, and this is no API token that is good now"
         raise Problem(403, f"The operator API is served on the unix socket only: {why}.")
-    raise _unauthorised("The token is missing, wrong, expired or revoked.")
+    raise unauthorised("The token is missing, wrong, expired or revoked.")
 
 
 def bearer(scope: Scope) -> str | None:
@@ -74,13 +83,19 @@ def bearer(scope: Scope) -> str | None:
     return secret if kind.lower() == "bearer" and secret else None
 
 
+def presented(scope: Scope) -> str | None:
+    """Return the secret by which a request's head says who calls: a session's, or a bearer token."""
+    shown: ShownSession | None = scope.get(SESSION)
+    return bearer(scope) if shown is None else shown.secret
+
+
 async def judge(scope: Scope, region: Region) -> str:
     """Return the caller's name, by the head alone. Raises Problem if the caller is unknown, and Unavailable."""
     secret = bearer(scope)
     if not scope["path"].startswith(AGENTS):
         return (await caller(scope, region, secret)).name
     if not secret or (name := region.intent.credentials.get(digest(secret))) is None:
-        raise _unauthorised(NO_CREDENTIAL)
+        raise unauthorised(NO_CREDENTIAL)
     return f"agent:{name}"
 
 
@@ -88,7 +103,7 @@ async def _person(people: OidcUsers, token: str) -> Caller:
     try:
         return await people.caller(token)
     except BadToken as bad:
-        raise _unauthorised(_sentence(bad)) from None
+        raise unauthorised(_sentence(bad)) from None
     except NoRole as none:
         raise Problem(403, f"{none}.") from None
     except Unreachable as away:
@@ -148,7 +163,7 @@ async def newcomer(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) 
     credential."""
     name = region.intent.credentials.get(digest(bearer.credentials)) if bearer else None
     if name is None:
-        raise _unauthorised(NO_CREDENTIAL)
+        raise unauthorised(NO_CREDENTIAL)
     return region.intent.cloudlets[name]
 
 
@@ -162,7 +177,7 @@ async def agent(request: Request, region: Running, cloudlet: Annotated[Cloudlet,
 async def prove(request: Request, region: Region, cloudlet: Cloudlet) -> None:
     """Raise Problem unless the cloudlet's credential is valid on this connection."""
     if reason := await region.identity.proofs.reason(cloudlet, shown(request)):
-        raise _unauthorised(reason[0].upper() + reason[1:] + ".")
+        raise unauthorised(reason[0].upper() + reason[1:] + ".")
 
 
 def shown(request: Request) -> TlsPeer | None:
@@ -170,7 +185,8 @@ def shown(request: Request) -> TlsPeer | None:
     return cast(TlsPeer | None, request.scope.get(TLS_PEER))
 
 
-def _unauthorised(detail: str) -> Problem:
+def unauthorised(detail: str) -> Problem:
+    """Return the problem of a caller who is not known."""
     return Problem(401, detail, headers={"WWW-Authenticate": "Bearer"})
 
 

@@ -114,6 +114,7 @@ OPERATION_IDS: Mapping[str, str] = {
     "GET /api/v1/routes/watch": "watchRoutes",
     "GET /api/v1/settings": "getSettings",
     "GET /api/v1/sightings": "listSightings",
+    "GET /api/v1/summary": "getSummary",
     "GET /api/v1/tokens": "listTokens",
     "POST /api/v1/tokens": "createToken",
     "DELETE /api/v1/tokens/{name}": "revokeToken",
@@ -132,5 +133,6 @@ OPERATION_IDS: Mapping[str, str] = {
     "DELETE /api/v1/vms/{name}": "deleteVm",
     "POST /api/v1/vms/{name}/start": "startVm",
     "POST /api/v1/vms/{name}/stop": "stopVm",
+    "GET /api/v1/whoami": "getCaller",
 }
 """The id of each operation, by its method and path."""

@@ -107,6 +107,18 @@ def acts(who: str, what: str, about: str) -> Iterator[None]:
         mine.who = None
 
 
+@contextmanager
+def asks(who: str, method: str, path: str, status: int) -> Iterator[None]:
+    """Attribute this block to a caller whose request the middleware does not audit, since its method only looks."""
+    mine = AuditContext(method, path, who, status)
+    token = AUDIT_CONTEXT.set(mine)
+    try:
+        yield
+    finally:
+        AUDIT_CONTEXT.reset(token)
+        mine.who = None
+
+
 def let_in(who: str, status: int) -> None:
     """Note the caller, and the status that answers the request if all goes well."""
     if acting := AUDIT_CONTEXT.get():

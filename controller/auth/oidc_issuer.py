@@ -40,6 +40,7 @@ class Issuer:
         self.url = url
         self._keep = keep
         self._keys: dict[str | None, Key] = {}
+        self._configuration: dict[str, Any] = {}
         self._got = self._tried = float("-inf")
         self._asking: asyncio.Task[None] | None = None
         self._http = httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, follow_redirects=False)
@@ -55,6 +56,15 @@ class Issuer:
         if (found := self._find(kid)) is None:
             raise jwt.BadToken("the token's key is none of the issuer's")
         return found
+
+    async def configuration(self) -> Mapping[str, Any]:
+        """Return the issuer's description of itself; waits for it only if it is unknown. Raises Unreachable."""
+        self._ask(FRESH if self._configuration else PACE)
+        if not self._configuration and self._asking is not None:
+            await asyncio.shield(self._asking)
+        if not self._configuration:
+            raise Unreachable(f"the issuer {self.url} does not answer")
+        return self._configuration
 
     async def close(self) -> None:
         """Cancel a request under way and close the HTTP client."""
@@ -86,6 +96,7 @@ class Issuer:
             if not isinstance(documents, list):
                 raise ValueError("its keys are not a list")
             self._keys, self._got = jwt.keys(documents), time.monotonic()
+            self._configuration = configuration
         except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
             log.warning("the keys of %s: %s", self.url, str(error) or type(error).__name__)
 

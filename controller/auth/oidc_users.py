@@ -1,6 +1,6 @@
 """Users whom an OpenID Connect issuer authenticates, in addition to the holders of API tokens."""
 
-from typing import Self
+from typing import Any, Self
 
 from controller.auth import jwt
 from controller.auth.oidc_issuer import Issuer
@@ -15,7 +15,7 @@ class OidcUsers:
     expires."""
 
     def __init__(self, issuer: Issuer, expected: jwt.Expected, mapped: Mapped) -> None:
-        self.issuer, self._expected, self._mapped = issuer, expected, mapped
+        self.issuer, self.expected, self.mapped = issuer, expected, mapped
 
     @classmethod
     def of(cls, settings: OidcSettings) -> Self:
@@ -28,6 +28,10 @@ class OidcUsers:
 
     async def caller(self, token: str) -> Caller:
         """Return the caller who comes with a token. Raises BadToken, NoRole and Unreachable."""
-        header = jwt.header(token, self._expected.algorithms)
+        return core.caller(await self.claims(token), self.mapped)
+
+    async def claims(self, token: str) -> dict[str, Any]:
+        """Return the claims of a token. Raises BadToken and Unreachable."""
+        header = jwt.header(token, self.expected.algorithms)
         key = await self.issuer.key(header.kid)
-        return core.caller(jwt.claims(token, header, key, self._expected), self._mapped)
+        return jwt.claims(token, header, key, self.expected)

@@ -60,10 +60,15 @@ class Tokens:
     async def caller(self, secret: str) -> Caller | None:
         """Return the caller who has this secret, or None if it is not valid, or no longer. The lookup is by digest, so
         its timing tells nothing about the secret."""
+        return await self.of_digest(secrets.digest(secret))
+
+    async def of_digest(self, digest: str) -> Caller | None:
+        """Return the caller whose token's secret has this digest."""
         async with self._database.read() as session:
-            row = await table.of_digest(session, secrets.digest(secret))
-        good = row is not None and row.good(now())
-        return Caller(f"token {row.name}", Role(row.role), row.tenant) if row is not None and good else None
+            row = await table.of_digest(session, digest)
+        if row is None or not row.good(now()):
+            return None
+        return Caller(f"token {row.name}", Role(row.role), row.tenant, row.expires_at)
 
 
 def _whose(role: Role, tenant: str | None) -> str:

@@ -70,6 +70,13 @@ def caller(claims: Mapping[str, Any], mapped: Mapped) -> Caller:
     return Caller(name, role, tenant)
 
 
+def kept(claims: Mapping[str, Any], mapped: Mapped) -> dict[str, Any]:
+    """Return the claims that `caller` looks at."""
+    paths = (mapped.name, mapped.role, mapped.tenant)
+    names = {"sub", *paths, *(path.partition(".")[0] for path in paths)}
+    return {name: value for name, value in claims.items() if name in names}
+
+
 def _at(claims: Mapping[str, Any], path: str) -> Any:
     """Return the claim with exactly this name, or else the value at the end of the path."""
     if path in claims:

@@ -5,6 +5,7 @@ only. A tenant is not one of these steps: it has its own list of operations, whi
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -33,11 +34,17 @@ class Least:
 
 @dataclass(frozen=True)
 class Caller:
-    """A caller: its name in the audit log, and its role. `tenant` is the caller's tenant, for the role of that name."""
+    """A caller: its name in the audit log, and its role. `tenant` is the caller's tenant, for the role of that name.
+    `until` is the end of its token or session, if it has one."""
 
     name: str
     role: Role
     tenant: str | None = None
+    until: datetime | None = None
+
+
+SOCKET = Caller("unix socket", Role.ADMIN)
+ADMIN = Caller("admin token", Role.ADMIN)
 
 
 _network = Least(Role.VIEWER, Role.ENGINEER)
@@ -72,6 +79,7 @@ TABLE = {
 PATH, QUERY, OWN = "path", "query", "own"
 
 TENANTS = {
+    ("GET", "/api/v1/whoami"): (OWN, ""),
     ("GET", "/api/v1/endpoints"): (OWN, ""),
     ("GET", "/api/v1/endpoints/{name}"): (PATH, "name"),
     ("POST", "/api/v1/endpoints/{name}/consent"): (PATH, "name"),

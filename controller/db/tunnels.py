@@ -154,6 +154,11 @@ async def alarms(session: AsyncSession) -> set[Pair]:
     return {(one, other) for one, other in await session.execute(select(TunnelAlarmRow.one, TunnelAlarmRow.other))}
 
 
+async def alarm_count(session: AsyncSession) -> int:
+    """Return how many pairs have an alarm."""
+    return await session.scalar(select(func.count()).select_from(TunnelAlarmRow)) or 0
+
+
 async def words(session: AsyncSession, raised: Collection[Pair]) -> list[Word]:
     """Return the reports of ends that have no tunnel, and those of both ends of these pairs."""
     both = [(a, b) for one, other in raised for a, b in ((one, other), (other, one))]

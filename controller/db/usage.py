@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from datetime import date, datetime, timedelta
 
-from sqlalchemy import Date, ForeignKey, delete, distinct, func, insert, select, update
+from sqlalchemy import Date, ForeignKey, Index, delete, distinct, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -20,6 +20,7 @@ class UsageRow(Base):
     """One row per LAN and day (UTC). `told`: an event on that day, or before, has reported that the LAN is filling."""
 
     __tablename__ = "usage"
+    __table_args__ = (Index("usage_filling", "day", sqlite_where=text("told"), postgresql_where=text("told")),)
 
     endpoint: Mapped[str] = mapped_column(NAME, ForeignKey("endpoints.name", ondelete="CASCADE"), primary_key=True)
     day: Mapped[date] = mapped_column(Date, primary_key=True)
@@ -73,6 +74,12 @@ async def told(session: AsyncSession, day: date, endpoints: Collection[str]) -> 
     """Return those of the LANs that are reported as filling."""
     query = select(UsageRow.endpoint).where(UsageRow.day == day, UsageRow.told, UsageRow.endpoint.in_(endpoints))
     return set(await session.scalars(query))
+
+
+async def filling(session: AsyncSession, day: date) -> int:
+    """Return how many LANs are reported as filling."""
+    query = select(func.count()).select_from(UsageRow).where(UsageRow.day == day, UsageRow.told)
+    return await session.scalar(query) or 0
 
 
 async def tell(session: AsyncSession, day: date, endpoint: str, filling: bool) -> None:

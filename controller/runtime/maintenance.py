@@ -5,7 +5,17 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from controller.db import certificates, decisions, events, generations, idempotency, initiations, profiles, revisions
+from controller.db import (
+    certificates,
+    decisions,
+    events,
+    generations,
+    idempotency,
+    initiations,
+    profiles,
+    revisions,
+    ui_sessions,
+)
 from controller.db.engine import Database
 
 log = logging.getLogger(__name__)
@@ -53,3 +63,4 @@ async def prune(database: Database) -> None:
         await profiles.prune(session)
         await initiations.prune(session)
         await certificates.prune(session)
+        await ui_sessions.prune(session)

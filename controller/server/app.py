@@ -46,13 +46,16 @@ from controller.api import (
     route_servers,
     routes,
     scheduled_moves,
+    sessions,
     settings,
     sightings,
     static_hosts,
+    summary,
     tokens,
     tunnels,
     vcps,
     vms,
+    whoami,
 )
 from controller.api.middleware.audit import Audit
 from controller.api.middleware.body_limits import BodyLimits
@@ -102,6 +105,8 @@ NOUNS = (
     replicas,
     settings,
     events,
+    whoami,
+    summary,
     tokens,
     audit,
     enrolments,
@@ -127,7 +132,8 @@ def create_app(settings: Settings) -> FastAPI:
     description.install(app)
     documentation.install(app)
     manual.install(app, settings.manual)
-    for noun in (*NOUNS, health):
+    app.state.counts = summary.Counts()
+    for noun in (*NOUNS, health, sessions):
         app.router.routes.extend(noun.router.routes)  # FastAPI's own way rebuilds each route at start: 0.3 s
     app.add_middleware(Audit, database=lambda: app.state.region.database)
     app.add_middleware(Idempotency, region=lambda: app.state.region)

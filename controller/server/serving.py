@@ -1,4 +1,5 @@
-"""Serves the application in one process and one event loop: over TCP, on a unix socket, and to agents over TLS."""
+"""Serves the application in one process and one event loop: over TCP, on a unix socket, to agents over TLS, and to
+browsers over TLS."""
 
 import asyncio
 import gc
@@ -16,7 +17,10 @@ from controller.region import Region
 from controller.runtime.supervisor import Ended
 from controller.server import sockets as listening
 from controller.server.app import create_app
+from controller.server.certificate_files import CertificateFiles
 from controller.server.connections import Connections, room
+from controller.server.pages import Pages
+from controller.server.ui import Ui
 from controller.settings import Settings
 from controller.trust.listener import Listener
 
@@ -64,16 +68,25 @@ def limits(settings: Settings) -> Connections:
     return Connections(min(settings.connections, room()), settings.peer_connections, settings.request_seconds)
 
 
-def server(app: ASGIApp, connections: Connections, listener: Listener | None = None) -> Server:
+def server(app: ASGIApp, connections: Connections, listener: Listener | CertificateFiles | None = None) -> Server:
     """Return a server of an application on one socket, within the limits; with a listener, over TLS."""
     protocol = connections.protocol(listener.context if listener is not None else None)
     return Server(uvicorn.Config(app, http=protocol, **OPTIONS))  # type: ignore[arg-type]
 
 
+def ui(settings: Settings, app: ASGIApp) -> tuple[Ui, CertificateFiles] | None:
+    """Return the application and the TLS of the UI's listener; None without WEFT_UI_LISTEN. Raises BadSettings."""
+    if not settings.ui_listen or settings.ui_certificate is None or settings.ui_key is None:
+        return None
+    return Ui(app, Pages.built()), CertificateFiles(settings.ui_certificate, settings.ui_key)
+
+
 async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
-    """Serve until SIGTERM or SIGINT on the sockets from `sockets.opened`, and close them in the end. Raises Ended."""
+    """Serve until SIGTERM or SIGINT on the sockets from `sockets.opened`, and close them in the end. Raises Ended and
+    BadSettings."""
     gc.disable()  # until the region is there: searching a growing intent for garbage again and again takes seconds
     app = create_app(settings)
+    window = ui(settings, app)
     async with AsyncExitStack() as stack:
         for sock in sockets:
             stack.callback(sock.close)
@@ -85,6 +98,8 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
             servers.append(server(Trusted(app), limits(settings)))
         if region.identity.listener is not None:
             servers.append(server(app, connections, region.identity.listener))
+        if window is not None:
+            servers.append(server(window[0], connections, window[1]))
 
         def stop() -> None:
             region.stop()
@@ -103,8 +118,11 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
             await region.runtime.stopping.wait()
             stop()
 
-        following = asyncio.create_task(follow())
+        following = [asyncio.create_task(follow())]
+        if window is not None:
+            following.append(asyncio.create_task(window[1].run()))
         await asyncio.gather(*(s.serve(sockets=[sock]) for s, sock in zip(servers, sockets, strict=True)))
-        following.cancel()
+        for task in following:
+            task.cancel()
         if region.ended:
             raise Ended(region.ended[0])

@@ -10,12 +10,14 @@ from controller.settings import BadSettings, Settings
 
 
 def opened(settings: Settings) -> list[socket.socket]:
-    """Bind the sockets to serve: TCP, the unix socket, and TLS. Raises BadSettings."""
+    """Bind the sockets to serve: TCP, the unix socket, TLS for agents, and the UI's. Raises BadSettings."""
     sockets = [_tcp("WEFT_LISTEN", settings.listen)]
     if settings.socket:
         sockets.append(_unix(settings.socket))
     if settings.agent_listen:
         sockets.append(_tcp("WEFT_AGENT_LISTEN", settings.agent_listen))
+    if settings.ui_listen:
+        sockets.append(_tcp("WEFT_UI_LISTEN", settings.ui_listen))
     return sockets
 
 

@@ -27,6 +27,7 @@ DOORS = {
     "jinja2": ("controller/wire/templates.py",),
     "cryptography": ("controller/trust/x509.py", "agents/identity/x509.py"),
     "jwt": ("controller/auth/jwt.py",),
+    "authlib": ("controller/auth/oidc_flow.py",),
     "alembic": ("controller/db/", "migrations/"),
     "prometheus_client": (
         "controller/runtime/counters.py",

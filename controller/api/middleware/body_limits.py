@@ -26,9 +26,9 @@ MAX_LARGE = 4 * 1024 * 1024
 below it."""
 
 MAX_ENROLMENT = 32 * 1024
-"""Maximum bytes of a body that anybody may send, an enrolment. Most of it is a certificate request."""
+"""Maximum bytes of a body that anybody may send: an enrolment, most of which is a certificate request, or a sign-in."""
 
-POLICY, ENROLMENTS = "/api/v1/policy/", "/api/v1/enrolments"
+POLICY, ENROLMENTS, SIGN_IN = "/api/v1/policy/", "/api/v1/enrolments", "/ui/session"
 
 MOST_THROWN_AWAY = 16 * 1024 * 1024
 
@@ -71,7 +71,7 @@ class BodyLimits:
         """Return the maximum bytes of this caller's body. Raises Problem for an unknown caller, who may only enrol."""
         if scope.get(KNOWN) is True:
             return MAX_LARGE if scope["path"].startswith((AGENTS, POLICY)) else MAX_BODY
-        if scope["path"] == ENROLMENTS:
+        if scope["path"] in (ENROLMENTS, SIGN_IN):
             return MAX_ENROLMENT
         try:
             await judge(scope, self._region())

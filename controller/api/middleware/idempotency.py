@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from controller.api.access import AGENTS, TRUSTED, judge
+from controller.api.access import AGENTS, TRUSTED, judge, presented
 from controller.api.errors import of_trouble
 from controller.api.middleware.body_limits import ENROLMENTS, replay
 from controller.api.middleware.rate_limit import KNOWN
@@ -77,7 +77,7 @@ class Idempotency:
             message = "1 to 200 visible ASCII characters are allowed"
             raise Problem(422, "Bad Idempotency-Key.", [FieldError(field="Idempotency-Key", message=message)])
         caller = await self._caller(scope)
-        who = "trusted" if scope.get(TRUSTED) is True else headers.get("authorization", "")
+        who = "trusted" if scope.get(TRUSTED) is True else headers.get("authorization") or presented(scope) or ""
         key = _digest(who.encode(), given.encode())
         target = Request(scope).url.path.encode()
         if scope["method"] != "POST":  # a POST's digest is that of releases in which only a POST could have a key

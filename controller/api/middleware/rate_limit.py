@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from controller.api.access import AGENTS, TRUSTED, bearer, caller
+from controller.api.access import AGENTS, TRUSTED, bearer, caller, presented
 from controller.core.rate_limiter import RateLimiter
 from controller.core.tokens import digest
 from controller.core.unavailable import Unavailable
@@ -104,7 +104,7 @@ class RateLimit:
 
     @staticmethod
     def _bearer(scope: Scope) -> str | None:
-        secret = bearer(scope)
+        secret = presented(scope)
         return digest(secret) if secret else None
 
 

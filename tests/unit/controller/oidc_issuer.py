@@ -1,11 +1,14 @@
-"""A small issuer of OpenID Connect, over HTTP on loopback: discovery, signing keys, the device grant (RFC 8628)."""
+"""A small issuer of OpenID Connect, over HTTP on loopback: discovery, signing keys, the device grant (RFC 8628), and
+the code flow with PKCE (RFC 7636)."""
 
+import base64
+import hashlib
 import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1
@@ -14,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key a
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tests.unit.controller.fake_routeserver import serving
@@ -34,7 +37,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 class OidcIssuer:
     """An issuer. `keys` are its published keys; `asked` counts the requests for them. `approved` codes get tokens with
-    `claims`."""
+    `claims`; `codes` are those of browsers that have signed in, with the query of each."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -45,11 +48,14 @@ class OidcIssuer:
         self.words = ["authorization_pending", "slow_down"]
         self.refreshing: set[str] = set()
         self.forms: list[dict[str, str]] = []
+        self.codes: dict[str, dict[str, str]] = {}
+        self.nonce: str | None = None
         self.app = Starlette(
             routes=[
                 Route("/.well-known/openid-configuration", self._configuration),
                 Route("/keys", self._keys),
                 Route("/device", self._device, methods=["POST"]),
+                Route("/authorize", self._authorize),
                 Route("/token", self._token, methods=["POST"]),
                 Route("/revoke", self._revoke, methods=["POST"]),
             ]
@@ -73,6 +79,7 @@ class OidcIssuer:
         if self.down:
             return Response(status_code=500)
         paths = {"jwks_uri": "keys", "device_authorization_endpoint": "device", "token_endpoint": "token"}
+        paths["authorization_endpoint"] = "authorize"
         where = {name: f"{self.url}/{path}" for name, path in (paths | {"revocation_endpoint": "revoke"}).items()}
         return JSONResponse({"issuer": self.says or self.url, **where})
 
@@ -86,9 +93,26 @@ class OidcIssuer:
         said = {"device_code": "d-1", "user_code": "WEFT-1234", "verification_uri": where}
         return JSONResponse(said | {"interval": 0.01, "expires_in": 60})
 
+    async def _authorize(self, request: Request) -> Response:
+        """Sign the user of the browser in at once, and send the browser back with a code."""
+        asked = dict(request.query_params)
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = asked
+        return RedirectResponse(f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}", 303)
+
+    def _of_code(self, form: dict[str, str]) -> Response:
+        asked = self.codes.pop(form["code"], None)
+        proof = base64.urlsafe_b64encode(hashlib.sha256(form.get("code_verifier", "").encode()).digest()).rstrip(b"=")
+        if asked is None or asked["code_challenge"] != proof.decode() or asked["redirect_uri"] != form["redirect_uri"]:
+            return JSONResponse({"error": "invalid_grant"}, 400)
+        token = self.token(aud=asked["client_id"], nonce=self.nonce or asked["nonce"])
+        return JSONResponse({"access_token": "opaque", "id_token": token, "token_type": "Bearer", "expires_in": 60})
+
     async def _token(self, request: Request) -> Response:
         form = await _form(request)
         self.forms.append(form)
+        if form["grant_type"] == "authorization_code":
+            return self._of_code(form)
         if form["grant_type"] == "refresh_token":
             if form["refresh_token"] not in self.refreshing:
                 return JSONResponse({"error": "invalid_grant"}, 400)

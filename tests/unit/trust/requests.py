@@ -1,5 +1,8 @@
 """Certificate requests as agents make them, and invalid ones."""
 
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 from cryptography import x509
@@ -38,6 +41,19 @@ def forged(common: str) -> str:
         for text in (theirs, mine)
     ]
     return pem(x509.load_der_x509_csr(der[1].replace(spki[1], spki[0])))
+
+
+def self_signed(certificate: Path, key: Path, common: str = "localhost") -> None:
+    """Write a certificate for this machine and its key, as an operator has them."""
+    mine, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    names = x509.SubjectAlternativeName([x509.DNSName(common), x509.IPAddress(ip_address("127.0.0.1"))])
+    builder = x509.CertificateBuilder().subject_name(name(common)).issuer_name(name(common))
+    builder = builder.public_key(mine.public_key()).serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    signed = builder.add_extension(names, critical=False).sign(mine, hashes.SHA256())
+    form = serialization.PrivateFormat.PKCS8
+    certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    key.write_bytes(mine.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()))
 
 
 WEAK = {
