@@ -13,5 +13,13 @@ export default defineConfig({
     assetsInlineLimit: 0, // the content security policy admits no data: URLs
     modulePreload: { polyfill: false },
   },
+  // `vite` beside a controller, for whoever works on the pages (README.md).
+  server: process.env.WEFT_UI_DEV
+    ? {
+        proxy: Object.fromEntries(
+          ['/api', '/ui/'].map((path) => [path, { target: process.env.WEFT_UI_DEV, secure: false }]),
+        ),
+      }
+    : {},
   test: { include: ['src/**/*.test.ts'], environment: 'node' },
 });

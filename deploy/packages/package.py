@@ -15,9 +15,9 @@ _USERS = "usr/lib/sysusers.d"
 @dataclass(frozen=True)
 class Environment:
     """A private Python environment in PREFIX/`folder`, with the folders `sources` of this repository (git's pathspecs),
-    and what their
-    `extras` need. `scripts` are its programs, each with its `module:function`; they are in /usr/bin as well. With
-    `debian` it also sees Debian's own Python packages, where it has none itself. `stubs`: with gobgpd's API."""
+    and what their `extras` need. `scripts` are its programs, each with its `module:function`; they are in /usr/bin as
+    well. With `debian` it also sees Debian's own Python packages, where it has none itself. `stubs`: with gobgpd's API;
+    `ui`: with the web UI."""
 
     folder: str
     sources: tuple[str, ...]
@@ -25,6 +25,7 @@ class Environment:
     scripts: Mapping[str, str]
     debian: bool = False
     stubs: bool = False
+    ui: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,14 @@ CONTROLLER = Package(
     name="weft-controller",
     summary="network control plane for cloudlets: the controller",
     description="Joins cloudlets into Virtual Cloud Pools by rewriting BGP route targets, hands out addresses for "
-    "devices and their VMs, and decides on moves. Serves a REST API; its database is SQLite or PostgreSQL.",
+    "devices and their VMs, and decides on moves. Serves a REST API and a web UI. Its database is SQLite or "
+    "PostgreSQL.",
     environment=Environment(
         "controller",
-        ("controller", ":!controller/cli", "migrations", "policies"),
+        ("controller", ":!controller/cli", ":!controller/ui", "migrations", "policies"),
         ("controller", "postgres"),
         {"weft-controller": "controller.main:main"},
+        ui=True,
     ),
     files={
         "etc/weft/controller.env": "deploy/packages/files/controller.env",

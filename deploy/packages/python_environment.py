@@ -97,6 +97,8 @@ def _wheel(repository: Path, environment: Environment, version: Version, tempora
     for name in filter(None, named.split("\0")):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(repository / name, tree / name)
+    if environment.ui:
+        add_ui(repository / "build/ui", tree / "controller/server/static")
     project = tree / "pyproject.toml"
     text, count = re.subn(r'^version = ".*"$', f'version = "{version.python}"', project.read_text(), flags=re.MULTILINE)
     if count != 1:
@@ -105,6 +107,13 @@ def _wheel(repository: Path, environment: Environment, version: Version, tempora
     output([*_PIP, "wheel", "--no-deps", "--wheel-dir", temporary, tree], repository)
     [wheel] = temporary.glob("*.whl")
     return wheel
+
+
+def add_ui(built: Path, to: Path) -> None:
+    """Add the files of `make ui`, whose bytes are the same from the same sources. Raises NotBuilt if there are none."""
+    if not (built / "index.html").is_file():
+        raise NotBuilt(f"the web UI is not in {built}: make ui")
+    shutil.copytree(built, to, ignore=shutil.ignore_patterns(".vite"))
 
 
 def _launchers(environment: Environment, target: Target, folder: Path) -> None:

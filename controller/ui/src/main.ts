@@ -1,1 +1,5 @@
-document.title = 'Weft';
+import { mount } from 'svelte';
+import App from './App.svelte';
+import './style/base.css';
+
+mount(App, { target: document.body });

@@ -37,7 +37,8 @@ async def _form(request: Request) -> dict[str, str]:
 
 class OidcIssuer:
     """An issuer. `keys` are its published keys; `asked` counts the requests for them. `approved` codes get tokens with
-    `claims`; `codes` are those of browsers that have signed in, with the query of each."""
+    `claims`; `codes` are those of browsers that have signed in, with the query of
+    each; `nonce` and `audience` are said instead of the right ones."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -50,6 +51,7 @@ class OidcIssuer:
         self.forms: list[dict[str, str]] = []
         self.codes: dict[str, dict[str, str]] = {}
         self.nonce: str | None = None
+        self.audience: str | None = None
         self.app = Starlette(
             routes=[
                 Route("/.well-known/openid-configuration", self._configuration),
@@ -105,7 +107,7 @@ class OidcIssuer:
         proof = base64.urlsafe_b64encode(hashlib.sha256(form.get("code_verifier", "").encode()).digest()).rstrip(b"=")
         if asked is None or asked["code_challenge"] != proof.decode() or asked["redirect_uri"] != form["redirect_uri"]:
             return JSONResponse({"error": "invalid_grant"}, 400)
-        token = self.token(aud=asked["client_id"], nonce=self.nonce or asked["nonce"])
+        token = self.token(aud=self.audience or asked["client_id"], nonce=self.nonce or asked["nonce"])
         return JSONResponse({"access_token": "opaque", "id_token": token, "token_type": "Bearer", "expires_in": 60})
 
     async def _token(self, request: Request) -> Response:

@@ -9,7 +9,7 @@ import pytest
 
 from controller.api.sessions import COOKIE, SIGN_IN_COOKIE
 from tests.unit.controller.conftest import problem
-from tests.unit.controller.oidc_issuer import FOREIGN, OidcIssuer, issuing, jwk
+from tests.unit.controller.oidc_issuer import OidcIssuer, issuing
 from tests.unit.controller.ui_site import StartUi, sign_in
 from tests.unit.controller.ui_site import start_ui as start_ui
 
@@ -112,11 +112,12 @@ async def test_what_the_issuer_may_say_wrong(start_ui: StartUi, issuer: OidcIssu
         issuer.nonce = None
         issuer.claims = {"sub": "u-1", "groups": ["cooks"]}
         assert await failed(browser, await to_issuer(browser)) == "no-role"
-        issuer.claims = {"sub": "u-1", "groups": ["ops"], "aud": "shop"}
-        issuer.keys = [jwk(FOREIGN, "one")]
-        path = await to_issuer(browser)
-        issuer.down = True
-        assert await failed(browser, path) in ("no-role", "refused")
+        issuer.claims = {"sub": "u-1", "groups": ["ops"]}
+        issuer.audience = "weft"  # a token for the API, not for this client
+        assert await failed(browser, await to_issuer(browser)) == "refused"
+        issuer.audience = None
+        issuer.seconds = -60
+        assert await failed(browser, await to_issuer(browser)) == "refused"
 
 
 async def test_an_issuer_that_is_away(start_ui: StartUi, issuer: OidcIssuer) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from controller.wire.release import DISTRIBUTION
-from deploy.packages.python_environment import lacking
+from deploy.packages.failure import NotBuilt
+from deploy.packages.python_environment import add_ui, lacking
 from deploy.packages.target import RELEASES, Target
 
 BOOKWORM, TRIXIE = (Target(RELEASES[name], "arm64") for name in ("bookworm", "trixie"))
@@ -34,6 +35,17 @@ def test_only_the_extras_that_are_asked_for_count(site: Path) -> None:
 def test_machines_differ(site: Path) -> None:
     _put(site, "newer", 'six; platform_machine == "aarch64"', 'seven; platform_machine == "x86_64"')
     assert lacking(site, (), TRIXIE) == ['six; platform_machine == "aarch64" (for newer)']
+
+
+def test_the_built_ui_is_part_of_the_controller(tmp_path: Path) -> None:
+    built, to = tmp_path / "ui", tmp_path / "static"
+    with pytest.raises(NotBuilt, match="make ui"):
+        add_ui(built, to)
+    for name in ("index.html", "assets/main-1.js", ".vite/manifest.json"):
+        (built / name).parent.mkdir(parents=True, exist_ok=True)
+        (built / name).write_text(name)
+    add_ui(built, to)
+    assert sorted(path.relative_to(to).as_posix() for path in to.rglob("*.*")) == ["assets/main-1.js", "index.html"]
 
 
 def _put(site: Path, name: str, *required: str) -> None:

@@ -1,0 +1,91 @@
+/** Data that a page shows, loaded again when the region's events say that it may have changed. */
+
+import { untrack } from 'svelte';
+import { UNATTENDED, type Asking } from '../api/client';
+import { asFailure, type Failure } from '../api/failure';
+import { live } from './live.svelte';
+
+/** Milliseconds in which further events join a reload: a policy may change a hundred members at once. */
+const JOIN = 300;
+
+/** Return whether an event is of one of these types; a type may end in `*`. */
+export function concerns(type: string, follows: readonly string[]): boolean {
+  return follows.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : type === one));
+}
+
+export class Resource<T> {
+  value = $state.raw<T | undefined>();
+  failure = $state.raw<Failure | undefined>();
+  loading = $state(true);
+  /** When the value was loaded. */
+  at = $state(0);
+  #load: (asking: Asking) => Promise<T>;
+  #turn = 0;
+
+  constructor(load: (asking: Asking) => Promise<T>) {
+    this.#load = load;
+  }
+
+  /** Load the value. A value that is there stays until the new one comes, and if that fails. */
+  async reload(asking: Asking = {}): Promise<void> {
+    const turn = ++this.#turn;
+    this.loading = true;
+    try {
+      const value = await this.#load(asking);
+      if (turn !== this.#turn) return;
+      this.value = value;
+      this.failure = undefined;
+      this.at = Date.now();
+    } catch (error) {
+      if (turn !== this.#turn || asking.signal?.aborted) return;
+      this.failure = asFailure(error);
+    }
+    this.loading = false;
+  }
+}
+
+/** Return data for a component: loaded when it is shown, when what `load` reads changes, when an event of one of these
+    types comes, after the controller was away, and every `seconds` if that is given. */
+export function resource<T>(
+  load: (asking: Asking) => Promise<T>,
+  follows: readonly string[] = [],
+  seconds = 0,
+): Resource<T> {
+  const found = new Resource(load);
+  $effect(() => {
+    const stop = new AbortController();
+    const asking = { signal: stop.signal };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const again = () => {
+      timer = undefined;
+      void found.reload({ ...asking, headers: UNATTENDED });
+    };
+    const off = live.listen((event) => {
+      const wanted = event === null ? follows.length > 0 : concerns(event.type, follows);
+      if (wanted) timer ??= setTimeout(again, event === null ? 0 : JOIN);
+    });
+    const clock = seconds ? setInterval(() => document.hidden || again(), seconds * 1000) : undefined;
+    void found.reload(asking);
+    return () => {
+      stop.abort();
+      off();
+      clearTimeout(timer);
+      clearInterval(clock);
+    };
+  });
+  return found;
+}
+
+/** Return the present time, which moves on every second while a component shows it. */
+export function ticking(): { readonly now: number } {
+  let now = $state(Date.now());
+  $effect(() => {
+    const timer = setInterval(() => untrack(() => (now = Date.now())), 1000);
+    return () => clearInterval(timer);
+  });
+  return {
+    get now() {
+      return now;
+    },
+  };
+}

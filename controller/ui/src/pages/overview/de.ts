@@ -1,0 +1,50 @@
+import type { Texts } from './en';
+
+export const de: Texts = {
+  title: 'Übersicht',
+  verdict: {
+    title: 'Doktor',
+    checking: 'Die Absicht wird mit Routenservern und Kernen verglichen …',
+    well: 'Alles ist, wie es sein soll.',
+    unwell: (count: string) => `${count} Abweichungen von der Absicht`,
+    one: 'Eine Abweichung von der Absicht',
+    compared: (routes: string, cloudlets: string, ago: string) => `${routes} Routen und ${cloudlets} Cloudlets, ${ago}`,
+    again: 'Neu vergleichen',
+    expected: 'erwartet',
+    found: 'gefunden',
+    remedy: 'Abhilfe',
+    more: (count: string) => `${count} weitere zeigen`,
+    unconsented: (count: string) => `${count} Endpunkte warten auf die Zustimmung ihrer Mandanten.`,
+  },
+  servers: {
+    title: 'Routenserver',
+    none: 'Es ist kein Routenserver eingestellt (WEFT_ROUTE_SERVERS).',
+    inStep: 'auf dem Stand',
+    away: 'nicht auf dem Stand',
+  },
+  agents: { title: 'Agenten', connected: 'verbunden', missing: (count: string) => `${count} fehlen`, all: 'alle da' },
+  drift: {
+    title: 'Richtlinie',
+    none: 'wie sie es will',
+    steps: (count: string) => `${count} Schritte entfernt`,
+    failing: (count: string) => `${count} Tests schlagen fehl`,
+    unknown: 'eine andere Replik sieht danach',
+  },
+  size: { title: 'Region', cloudlets: 'Cloudlets', endpoints: 'Endpunkte', pools: 'Pools' },
+  alarms: {
+    title: 'Alarme',
+    none: 'Kein Alarm.',
+    tunnels: (count: string) => `${count} Tunnel fehlen`,
+    filling: (count: string) => `${count} LANs laufen voll`,
+    unconsented: (count: string) => `${count} Endpunkte warten auf Zustimmung`,
+    unapproved: (count: string) => `${count} Cloudlets warten auf Freigabe`,
+    events_lost: (count: string) => `${count} Ereignisse gingen verloren: zu viele auf einmal`,
+  },
+  events: {
+    title: 'Letzte Ereignisse',
+    none: 'Noch ist nichts geschehen.',
+    time: 'Zeit',
+    type: 'Art',
+    text: 'Ereignis',
+  },
+};

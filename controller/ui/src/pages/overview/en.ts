@@ -1,0 +1,44 @@
+export const en = {
+  title: 'Overview',
+  verdict: {
+    title: 'Doctor',
+    checking: 'Comparing the intent with route servers and kernels …',
+    well: 'Everything is as it should be.',
+    unwell: (count: string) => `${count} differences from the intent`,
+    one: 'One difference from the intent',
+    compared: (routes: string, cloudlets: string, ago: string) => `${routes} routes and ${cloudlets} cloudlets, ${ago}`,
+    again: 'Compare again',
+    expected: 'expected',
+    found: 'found',
+    remedy: 'Remedy',
+    more: (count: string) => `Show ${count} more`,
+    unconsented: (count: string) => `${count} endpoints wait for the consent of their tenants.`,
+  },
+  servers: {
+    title: 'Route servers',
+    none: 'No route server is configured (WEFT_ROUTE_SERVERS).',
+    inStep: 'in step',
+    away: 'not in step',
+  },
+  agents: { title: 'Agents', connected: 'connected', missing: (count: string) => `${count} missing`, all: 'all there' },
+  drift: {
+    title: 'Policy',
+    none: 'as it says',
+    steps: (count: string) => `${count} steps away`,
+    failing: (count: string) => `${count} tests fail`,
+    unknown: 'looked after by another replica',
+  },
+  size: { title: 'Region', cloudlets: 'cloudlets', endpoints: 'endpoints', pools: 'pools' },
+  alarms: {
+    title: 'Alarms',
+    none: 'No alarm is on.',
+    tunnels: (count: string) => `${count} tunnels are missing`,
+    filling: (count: string) => `${count} LANs fill up`,
+    unconsented: (count: string) => `${count} endpoints wait for consent`,
+    unapproved: (count: string) => `${count} cloudlets wait for approval`,
+    events_lost: (count: string) => `${count} events were lost: too many at once`,
+  },
+  events: { title: 'Latest events', none: 'Nothing has happened yet.', time: 'Time', type: 'Type', text: 'Event' },
+};
+
+export type Texts = typeof en;
