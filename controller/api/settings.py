@@ -26,7 +26,7 @@ class RouteServerInSettings(BaseModel):
 class ControllerSettings(BaseModel):
     """The settings of the controller that answers, its release, and the versions that it runs on. `database` is the
     kind of database. A secret or a file is only said to be there: `socket`, `admin_token`, `route_server_token`,
-    `session_secret`, `oidc`. `authority` is the kind of authority, null if it issues no certificates."""
+    `session_secret`, `oidc`, `manual`. `authority` is the kind of authority, null if it issues no certificates."""
 
     replica: str
     release: str
@@ -52,6 +52,10 @@ class ControllerSettings(BaseModel):
     stranger_rate: float
     oidc: bool
     certificate_seconds: int
+    ui_listen: str | None
+    ui_idle_seconds: int
+    ui_session_seconds: int
+    manual: bool
 
     @classmethod
     def of(cls, settings: Settings, release: str) -> Self:
@@ -84,6 +88,10 @@ class ControllerSettings(BaseModel):
             stranger_rate=settings.stranger_rate,
             oidc=settings.oidc is not None,
             certificate_seconds=settings.certificate_seconds,
+            ui_listen=settings.ui_listen,
+            ui_idle_seconds=settings.ui_idle_seconds,
+            ui_session_seconds=settings.ui_session_seconds,
+            manual=settings.manual is not None,
         )
 
 

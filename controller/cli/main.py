@@ -95,7 +95,7 @@ app.verb(
 )(login)
 app.verb("logout", "weft logout")(logout)
 app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
-app.verb("gather", "weft gather\nweft gather --to /tmp/report.tar.gz --anonymous --no-policy --audit 200")(gather)
+app.verb("gather", "weft gather\nweft gather --to report.tar.gz --anonymous --no-policy --audit 200")(gather)
 
 
 def _version(asked: bool) -> None:

@@ -83,7 +83,8 @@ def test_no_answer_ends_in_a_traceback(
     monkeypatch.setattr(client, "transport", lambda url, root_file: httpx.MockTransport(ANSWERS[answer]))
     monkeypatch.setattr(main, "app", COMMAND)
     for words in ASKING:
-        (tmp_path / "ana.token").unlink(missing_ok=True)
+        for written in ("ana.token", "report.tar.gz"):
+            (tmp_path / written).unlink(missing_ok=True)
         monkeypatch.setattr("sys.stdin", io.StringIO(HOSTS))
         result = weft(*words)
         told = f"{answer}: weft {' '.join(words)}: {result}"

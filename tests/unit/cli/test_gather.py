@@ -17,17 +17,19 @@ from tests.unit.cli.conftest import Controller, Weft, problem
 from tests.unit.cli.described import answer, description
 
 PEM = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJx5zQ0b3mXhJ9kq\n-----END PRIVATE KEY-----"
+PASSWORD, PROXY = "Pa55-w0rd", "pr0xyPa55"
+
 SECRETS = {
     "a one-time token": ("9kQ2mZ4vR8sT1xW6yB3nL5pD7fH0jC", "9kQ2mZ4vR8sT1xW6yB3nL5pD7fH0jC.d41d8cd98f00b204e9800998"),
     "a credential": ("h7GkPq_2xV-9LmN4", "Bearer h7GkPq_2xV-9LmN4"),
     "a session key": ("Zx81KqpLmnB27YtRew", "password Zx81KqpLmnB27YtRew for 192.0.2.1"),
     "a secret in hex": ("5f" * 32, "the secret is " + "5f" * 32),
-    "a database's password": ("Pa55-w0rd", "cannot connect: postgresql+asyncpg://weft:Pa55-w0rd@db:5432/weft"),
+    "a database's password": (PASSWORD, f"cannot connect: postgresql+asyncpg://weft:{PASSWORD}@db:5432/weft"),
     "a simple password": ("swordfish", "password=swordfish"),
     "a password of digits and words": ("swordfish-2024", "tried 'swordfish-2024' twice"),
     "a private key": ("MC4CAQAwBQYDK2VwBCIEIJx5zQ0b3mXhJ9kq", PEM),
     "an OIDC secret": ("oidc~Sup3rS3cret", 'client_secret: "oidc~Sup3rS3cret"'),
-    "a proxy's credentials": ("pr0xyPa55", "http://ana:pr0xyPa55@192.0.2.9:3128/"),
+    "a proxy's credentials": (PROXY, f"http://ana:{PROXY}@192.0.2.9:3128/"),
     "a JWT": ("eyJhbGciOiJIUzI1NiJ9", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbmEifQ.c2lnbmF0dXJl"),
     "a zone of an address": ("swordfish", "fe80::1%swordfish"),
 }

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from controller.core.rulesets import rule_set
+from controller.db import intents
 from lab.patience import eventually
 from tests.kernels import kernel
 from tests.unit.controller.conftest import Controller, Start
@@ -288,8 +289,10 @@ async def test_a_caller_that_goes_away_does_not_stop_a_change(controller: Contro
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     await asyncio.sleep(0.1)
-    async with controller.region.database.read() as session:
-        from controller.db import intents
 
-        present = controller.region.intent
-        assert (await intents.load(session)).but(route_servers=present.route_servers) == present
+    async def the_database_agrees() -> bool:
+        async with controller.region.database.read() as session:
+            present = controller.region.intent
+            return (await intents.load(session)).but(route_servers=present.route_servers) == present
+
+    await eventually(the_database_agrees, "the database and the region have the same intent")

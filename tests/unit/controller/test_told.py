@@ -7,23 +7,30 @@ from controller.settings import OidcSettings, RouteServerSettings, Settings
 from tests.kernels import kernel
 from tests.unit.controller.conftest import Controller, problem
 
+HIDDEN, SECRET = "Pa55-w0rd", "s3cret"
+
 PRESENCE = {
     "admin_token_file": "admin_token",
     "route_server_token_file": "route_server_token",
     "session_secret_file": "session_secret",
     "database_url": "database",
     "authority_kind": "authority",
+    "ui_certificate": "ui_listen",
+    "ui_key": "ui_listen",
+    "ui_url": "ui_listen",
 }
 """Settings that are told under another name, and not as they are."""
 
 
 def test_settings_are_told_without_secrets() -> None:
     settings = Settings(
-        database_url="postgresql+asyncpg://weft:Pa55-w0rd@db.example/weft?password=swordfish",
+        database_url=f"postgresql+asyncpg://weft:{HIDDEN}@db.example/weft?password=swordfish",
         listen="192.0.2.5:8080",
         socket=Path("/run/weft/s3cret.sock"),
         replica="north",
-        route_servers=[RouteServerSettings(name="rs1", address="192.0.2.1", control="https://ana:s3cret@192.0.2.1:1")],
+        route_servers=[
+            RouteServerSettings(name="rs1", address="192.0.2.1", control=f"https://ana:{SECRET}@192.0.2.1:1")
+        ],
         route_server_token_file=Path("/etc/weft/s3cret"),
         admin_token_file=Path("/etc/weft/s3cret"),
         session_secret_file=Path("/etc/weft/s3cret"),
