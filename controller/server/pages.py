@@ -27,6 +27,9 @@ TYPES = {
     ".woff2": "font/woff2",
 }
 
+FILES = frozenset((*TYPES, ".ico", ".map", ".png", ".txt", ".webmanifest"))
+"""Ends of paths that are never those of a page: such a file is there, or it is not."""
+
 POLICY = (
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
@@ -84,7 +87,7 @@ class Pages:
         if scope["method"] not in ("GET", "HEAD"):
             return response(Problem(405, "This method is not allowed here.", headers={"Allow": "GET, HEAD"}), path)
         file = self._files.get(path)
-        if file is None and not PurePosixPath(path).suffix:
+        if file is None and PurePosixPath(path).suffix not in FILES:
             file = self._files[f"/{INDEX}"]
         if file is None:
             return response(Problem(404, "There is nothing here."), path)

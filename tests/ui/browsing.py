@@ -43,8 +43,9 @@ async def browsing() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def visiting(browser: Browser, url: str, **options: Any) -> AsyncIterator[Page]:
-    """Yield a page of a new user. Fails in the end if the page has thrown an error, or a policy has stopped it."""
+async def visiting(browser: Browser, url: str, expected: tuple[str, ...] = (), **options: Any) -> AsyncIterator[Page]:
+    """Yield a page of a new user. Fails in the end if the page has thrown an error, or a policy has stopped it, unless
+    the message has an `expected` word."""
     chosen: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **options}
     context = await browser.new_context(base_url=url, ignore_https_errors=True, **chosen)
     page = await context.new_page()
@@ -52,7 +53,7 @@ async def visiting(browser: Browser, url: str, **options: Any) -> AsyncIterator[
     wrong: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and not any(word in message.text for word in EXPECTED):
+        if message.type in ("error", "warning") and not any(word in message.text for word in (*EXPECTED, *expected)):
             wrong.append(message.text)
 
     page.on("console", said)

@@ -69,7 +69,7 @@ def open_window(tmp_path: Path, start: Start, browser: Browser) -> Open:
         async with AsyncExitStack() as stack:
             server = ShownRouteServer("rs1")
             server.url = await stack.enter_async_context(fake_routeserver.serving(server.app, grace=0))
-            stack.callback(server.more.set)
+            stack.callback(lambda: server.more.set())
             stack.callback(setattr, server, "down", True)
             controller = await stack.enter_async_context(start(server, **(ui | options)))
             settings = controller.region.settings

@@ -3,10 +3,10 @@ sites."""
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Error, Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -38,7 +38,7 @@ async def unharmed(page: Page, *shown: str) -> None:
     for text in shown:
         await expect(page.locator("body")).to_contain_text(text)
     await asyncio.sleep(0.2)
-    assert "owned" not in await page.title()
+    assert await page.title() != "owned"
     assert await page.locator("body :is(img, script, iframe, object, embed, [onerror], [onload])").count() == 0
     assert await page.locator("a[href^='javascript']").count() == 0
 
@@ -88,7 +88,7 @@ async def test_scripts_in_an_address_do_nothing(window: Window, path: str) -> No
 
 async def test_a_text_cannot_become_markup_at_all(window: Window) -> None:
     """Even code of the page cannot run what is not a file of the UI: the policy forbids it."""
-    async with visiting(window.browser, window.url) as page:
+    async with visiting(window.browser, window.url, ("TrustedScript", "TrustedHTML", "Content Security")) as page:
         await page.goto("/")
         inline = await page.evaluate(
             """async () => {
@@ -127,7 +127,8 @@ async def test_other_sites_cannot_use_a_session(window: Window) -> None:
     async with window.user("admin") as page, evil(window.url) as site:
         other = await page.context.new_page()
         for name in ("form", "fetch"):
-            await other.goto(f"{site}/{name}")
+            with suppress(Error):  # the form leads away while its page is being loaded
+                await other.goto(f"{site}/{name}")
             await other.wait_for_load_state("networkidle")
         assert [one["name"] for one in (await window.controller.get("/vcps"))["items"]] == ["blue"]
         await page.reload()
@@ -139,7 +140,8 @@ async def test_no_site_frames_the_ui(window: Window) -> None:
         other = await page.context.new_page()
         await other.goto(f"{site}/frame")
         await other.wait_for_load_state("networkidle")
-        assert all("Weft" not in await frame.content() for frame in other.frames[1:])
+        (frame,) = other.frames[1:]
+        assert frame.url.startswith("chrome-error:"), frame.url
 
 
 async def test_no_script_reads_the_session(window: Window) -> None:

@@ -19,8 +19,8 @@ test('a clock never goes below zero', () => {
 
 test('the date is shown for another day only', () => {
   const now = new Date(2026, 4, 3, 12);
-  expect(moment(new Date(2026, 4, 3, 9, 5, 7).toISOString(), 'en', now)).toBe('09:05:07');
-  expect(moment(new Date(2026, 4, 2, 9, 5, 7).toISOString(), 'de', now)).toContain('02.05.2026');
+  expect(moment(new Date(2026, 4, 3, 9, 5, 7).toISOString(), now)).toBe('09:05:07');
+  expect(moment(new Date(2026, 4, 2, 9, 5, 7).toISOString(), now)).toBe('2026-05-02 09:05:07');
 });
 
 test('the time since is in its greatest unit', () => {

@@ -15,13 +15,13 @@ export function duration(ms: number, language: Language): string {
   return `${digits(2).format(ms / 1000)} s`;
 }
 
-/** Return the time of day, with the date if it is another day than `now`. */
-export function moment(iso: string, language: Language, now = new Date()): string {
+/** Return the time of day here, with the date (ISO 8601, which nobody misreads) if it is another day than `now`. */
+export function moment(iso: string, now = new Date()): string {
   const at = new Date(iso);
-  const time: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' };
-  const day: Intl.DateTimeFormatOptions = { year: 'numeric', month: '2-digit', day: '2-digit' };
-  const same = at.toDateString() === now.toDateString();
-  return new Intl.DateTimeFormat(language, same ? time : { ...day, ...time }).format(at);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
+  if (at.toDateString() === now.toDateString()) return time;
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
 }
 
 /** Return how long ago a moment is, or how far ahead, in its greatest unit. */

@@ -26,19 +26,29 @@ export const de: Texts = {
   drift: {
     title: 'Richtlinie',
     none: 'wie sie es will',
-    steps: (count: string) => `${count} Schritte entfernt`,
-    failing: (count: string) => `${count} Tests schlagen fehl`,
+    steps: (count: string, n: number) => (n === 1 ? 'einen Schritt entfernt' : `${count} Schritte entfernt`),
+    failing: (count: string, n: number) => (n === 1 ? 'ein Test schlägt fehl' : `${count} Tests schlagen fehl`),
     unknown: 'eine andere Replik sieht danach',
   },
-  size: { title: 'Region', cloudlets: 'Cloudlets', endpoints: 'Endpunkte', pools: 'Pools' },
+  size: {
+    title: 'Region',
+    cloudlets: (n: number): string => (n === 1 ? 'Cloudlet' : 'Cloudlets'),
+    endpoints: (n: number): string => (n === 1 ? 'Endpunkt' : 'Endpunkte'),
+    pools: (n: number): string => (n === 1 ? 'Pool' : 'Pools'),
+  },
   alarms: {
     title: 'Alarme',
     none: 'Kein Alarm.',
-    tunnels: (count: string) => `${count} Tunnel fehlen`,
-    filling: (count: string) => `${count} LANs laufen voll`,
-    unconsented: (count: string) => `${count} Endpunkte warten auf Zustimmung`,
-    unapproved: (count: string) => `${count} Cloudlets warten auf Freigabe`,
-    events_lost: (count: string) => `${count} Ereignisse gingen verloren: zu viele auf einmal`,
+    tunnels: (count: string, n: number) => (n === 1 ? 'Ein Tunnel fehlt' : `${count} Tunnel fehlen`),
+    filling: (count: string, n: number) => (n === 1 ? 'Ein LAN läuft voll' : `${count} LANs laufen voll`),
+    unconsented: (count: string, n: number) =>
+      n === 1 ? 'Ein Endpunkt wartet auf Zustimmung' : `${count} Endpunkte warten auf Zustimmung`,
+    unapproved: (count: string, n: number) =>
+      n === 1 ? 'Ein Cloudlet wartet auf Freigabe' : `${count} Cloudlets warten auf Freigabe`,
+    events_lost: (count: string, n: number) =>
+      n === 1
+        ? 'Ein Ereignis ging verloren: zu viele auf einmal'
+        : `${count} Ereignisse gingen verloren: zu viele auf einmal`,
   },
   events: {
     title: 'Letzte Ereignisse',

@@ -24,19 +24,27 @@ export const en = {
   drift: {
     title: 'Policy',
     none: 'as it says',
-    steps: (count: string) => `${count} steps away`,
-    failing: (count: string) => `${count} tests fail`,
+    steps: (count: string, n: number) => (n === 1 ? 'one step away' : `${count} steps away`),
+    failing: (count: string, n: number) => (n === 1 ? 'one test fails' : `${count} tests fail`),
     unknown: 'looked after by another replica',
   },
-  size: { title: 'Region', cloudlets: 'cloudlets', endpoints: 'endpoints', pools: 'pools' },
+  size: {
+    title: 'Region',
+    cloudlets: (n: number): string => (n === 1 ? 'cloudlet' : 'cloudlets'),
+    endpoints: (n: number): string => (n === 1 ? 'endpoint' : 'endpoints'),
+    pools: (n: number): string => (n === 1 ? 'pool' : 'pools'),
+  },
   alarms: {
     title: 'Alarms',
     none: 'No alarm is on.',
-    tunnels: (count: string) => `${count} tunnels are missing`,
-    filling: (count: string) => `${count} LANs fill up`,
-    unconsented: (count: string) => `${count} endpoints wait for consent`,
-    unapproved: (count: string) => `${count} cloudlets wait for approval`,
-    events_lost: (count: string) => `${count} events were lost: too many at once`,
+    tunnels: (count: string, n: number) => (n === 1 ? 'One tunnel is missing' : `${count} tunnels are missing`),
+    filling: (count: string, n: number) => (n === 1 ? 'One LAN fills up' : `${count} LANs fill up`),
+    unconsented: (count: string, n: number) =>
+      n === 1 ? 'One endpoint waits for consent' : `${count} endpoints wait for consent`,
+    unapproved: (count: string, n: number) =>
+      n === 1 ? 'One cloudlet waits for approval' : `${count} cloudlets wait for approval`,
+    events_lost: (count: string, n: number) =>
+      n === 1 ? 'One event was lost: too many at once' : `${count} events were lost: too many at once`,
   },
   events: { title: 'Latest events', none: 'Nothing has happened yet.', time: 'Time', type: 'Type', text: 'Event' },
 };

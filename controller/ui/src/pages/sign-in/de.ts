@@ -4,7 +4,7 @@ export const de: Texts = {
   title: 'Anmelden',
   lead: 'Cloudlets, Pools und Routen dieser Region.',
   token: 'API-Token',
-  tokenHint: 'Von `weft token add`. Es wird gegen eine Sitzung getauscht und bleibt nicht im Browser.',
+  tokenHint: 'Von „weft token add“. Es wird gegen eine Sitzung getauscht und bleibt nicht im Browser.',
   submit: 'Anmelden',
   or: 'oder',
   oidc: 'Beim Identitätsanbieter anmelden',

@@ -2,7 +2,7 @@ export const en = {
   title: 'Sign in',
   lead: 'Cloudlets, pools and routes of this region.',
   token: 'API token',
-  tokenHint: 'From `weft token add`. It is traded for a session and is not kept in the browser.',
+  tokenHint: 'From “weft token add”. It is traded for a session and is not kept in the browser.',
   submit: 'Sign in',
   or: 'or',
   oidc: 'Sign in at the identity provider',
