@@ -46,6 +46,7 @@ class Drivers:
         found = entry_points(group=GROUP) if points is None else points
         self._points = {point.name: point for point in found}
         self._loading: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._sites: dict[str, Site] = {}
         self.loaded: dict[str, Driver] = {}
 
     def expected(self) -> frozenset[str]:
@@ -68,12 +69,15 @@ class Drivers:
         return needed
 
     async def driver(self, name: str, address: str) -> Driver:
-        """Return a driver, loaded if need be; other cloudlets reach this one at `address`. Raises Refused with the
-        reason."""
+        """Return a driver, loaded if need be; other cloudlets reach this one at `address` from now on. Raises Refused
+        with the reason."""
         async with self._loading[name]:
             if name not in self.loaded:
                 self.loaded[name] = await self._load(name, address)
                 log.info("hypervisor driver %s: %s", name, self.loaded[name].capabilities.version)
+            if (site := self._sites.get(name)) is not None and site.address != address:
+                site.address, site.paths = address, self._of(name, address)
+                log.info("hypervisor driver %s: reached at %s", name, address)
             return self.loaded[name]
 
     async def _load(self, name: str, address: str) -> Driver:
@@ -83,7 +87,8 @@ class Drivers:
         try:
             # The import may take long, and runs code of others.
             make = await asyncio.to_thread(self._points[name].load)
-            hypervisor: Hypervisor = make(self._site(name, address))
+            self._sites[name] = self._site(name, address)
+            hypervisor: Hypervisor = make(self._sites[name])
             async with asyncio.timeout(_TRYING):
                 capabilities = await hypervisor.capabilities()
         except TimeoutError as error:
@@ -106,10 +111,14 @@ class Drivers:
             state_dir=directory,
             images=settings.images or IMAGES,
             address=address,
-            paths=self._paths(name, tuple(map(str, settings.paths)), address),
+            paths=self._of(name, address),
             options=settings.options,
             identity=self._identity,
         )
+
+    def _of(self, name: str, address: str) -> tuple[str, ...]:
+        settings = self._settings.get(name, HypervisorSettings())
+        return self._paths(name, tuple(map(str, settings.paths)), address)
 
     def _paths(self, name: str, configured: tuple[str, ...], address: str) -> tuple[str, ...]:
         if not self._encrypted:

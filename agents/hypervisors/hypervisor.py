@@ -30,11 +30,12 @@ class Fenced(HypervisorError):  # noqa: N818 - an answer
     """Raised when the machine's state does not allow the call: it runs, it has moved, or it belongs to another move."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Site:
     """The place where a driver works. `state_dir` belongs to the driver and survives restarts; `images` has the shared
-    images. Other cloudlets reach this one at `address`, and at all `paths`. `options` come from the agent's
-    configuration. `identity` is the directory with the cloudlet's key and certificate, if the region has an authority
+    images. Other cloudlets reach this one at `address`, and at all `paths`: the agent sets both again when the
+    cloudlet's VTEP changes, so drivers read them when they need them. `options` come from the agent's configuration.
+    `identity` is the directory with the cloudlet's key and certificate, if the region has an authority
     (docs/operate/identity.md)."""
 
     cloudlet: str
@@ -44,6 +45,11 @@ class Site:
     paths: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     identity: Path | None = None
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses at which other cloudlets reach this one, each once."""
+        return list(dict.fromkeys((self.address, *self.paths)))
 
 
 @dataclass(frozen=True)

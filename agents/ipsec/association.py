@@ -7,6 +7,7 @@ from typing import Any
 from agents.ipsec.traffic import Traffic
 
 _BEING_MADE = frozenset({"CREATED", "CONNECTING"})
+_ENDING = "DELETING"
 _CARRIES = frozenset({"INSTALLED", "REKEYING", "REKEYED"})
 
 Section = Mapping[str, Any]
@@ -19,7 +20,8 @@ class Association:
     keys; new keys prove no name.
 
     `ike` and `esp` are the proposals of the newest SAs. The keys of traffic were made `keyed` seconds ago, and are
-    replaced in `rekey` seconds. `traffic` is that of each present CHILD_SA, by its number.
+    replaced in `rekey` seconds. `traffic` is that of each present CHILD_SA, by its number. `ends` are the local and
+    remote addresses of the IKE_SAs that stay.
     """
 
     up: bool = False
@@ -31,6 +33,7 @@ class Association:
     keyed: int | None = None
     rekey: int | None = None
     traffic: Mapping[str, Traffic] = field(default_factory=dict)
+    ends: frozenset[tuple[str, str]] = frozenset()
 
 
 def association(ikes: Sequence[Section]) -> Association:
@@ -49,7 +52,12 @@ def association(ikes: Sequence[Section]) -> Association:
         keyed=_number(newest, "install-time"),
         rekey=_number(newest, "rekey-time"),
         traffic={_text(child, "uniqueid"): _traffic(child) for child in carrying},
+        ends=frozenset(map(_ends, (ike for ike in ikes if _text(ike, "state") != _ENDING and "remote-host" in ike))),
     )
+
+
+def _ends(ike: Section) -> tuple[str, str]:
+    return _text(ike, "local-host"), _text(ike, "remote-host")
 
 
 def _traffic(child: Section) -> Traffic:

@@ -64,6 +64,11 @@ def leads(intent: TunnelIntent, peer: TunnelPeer) -> bool:
     return int(ip_address(intent.vtep)) < int(ip_address(peer.vtep))
 
 
+def ends(connection: Connection) -> tuple[str, str]:
+    """Return the local and the remote address of a connection."""
+    return str(connection["local_addrs"][0]), str(connection["remote_addrs"][0])
+
+
 def connections(intent: TunnelIntent) -> dict[str, Connection]:
     """Return the connections that are tunnels, by name."""
     return {name(peer): _tunnel(intent, peer) for peer in intent.peers}

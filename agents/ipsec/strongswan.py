@@ -12,7 +12,7 @@ from pathlib import Path
 from agents.backoff import Backoff
 from agents.ipsec.association import Association
 from agents.ipsec.charon import Charon, CharonAway, CharonError
-from agents.ipsec.connections import PROOF, Connection, connections, leads, name, proof, proofs, proves
+from agents.ipsec.connections import PROOF, Connection, connections, ends, leads, name, proof, proofs, proves
 from agents.ipsec.credentials import Credentials, CredentialsError, read
 from agents.ipsec.reasons import REFUSED, Reasons
 from agents.ipsec.reauthentication import Act, Reauthentication
@@ -125,6 +125,13 @@ class Strongswan:
         except CharonError as error:
             self._note(str(error))  # the tunnels' state is unknown: none counts as down, none is recreated
             return
+        for moved in sorted(each for each, sa in found.items() if each in wanted and sa.ends - {ends(wanted[each])}):
+            # An SA between former addresses protects nothing, and charon keeps it when its connection changes.
+            log.info("tunnel %s: an end has another address", moved)
+            await self._charon.end(moved)
+            await self._charon.unload(moved)
+            self._told.pop(moved, None)
+            found.pop(moved)
         for extra in sorted((present | found.keys()) - wanted.keys()):
             log.info("tunnel %s: taken down", extra)
             await self._charon.unload(extra)

@@ -137,8 +137,9 @@ def _lan(desired: Desired, endpoint: Endpoint, snapshot: Snapshot) -> Iterator[O
         have = replace(want, up=False, addresses=frozenset())
     else:
         yield from (WriteSysctl(p, v) for p, v in settings.items() if snapshot.sysctls.get(p, v) != v)
-    yield from (DeleteAddress(want.name, a) for a in sorted(have.addresses - want.addresses))
+    # Added first: the kernel removes the routes of a device when it loses its last address.
     yield from (AddAddress(want.name, a) for a in sorted(want.addresses - have.addresses))
+    yield from (DeleteAddress(want.name, a) for a in sorted(have.addresses - want.addresses))
     if (want.mac, want.mtu, want.up) != (have.mac, have.mtu, have.up):
         yield _difference(want, have)
 

@@ -35,7 +35,6 @@ class Containers:
         self._images = Images(site.images, site.state_dir)
         self._here = Here(self._images)
         self._copies = kept_copies(site)
-        self._addresses = list(dict.fromkeys((site.address, *site.paths)))
 
     def container(self, name: str) -> Container:
         """Return the container of that name, whether it is there or not."""
@@ -44,7 +43,7 @@ class Containers:
         return self._containers[name]
 
     async def capabilities(self) -> Capabilities:
-        several = len(self._addresses) > 1
+        several = len(self._site.addresses) > 1
         return Capabilities((await self._here.plain()).version, multipath=several, compression=True, guest=True)
 
     async def platform(self) -> Platform:
@@ -83,7 +82,7 @@ class Containers:
             coming = Move(name=move, role="incoming", tuning=tuning, peer=self._peers.pop(move, None))
             container = self.container(machine.name)
             arriving = await self._arrival()
-            target = await arriving.prepare(container, machine, attachment, serving, coming, self._addresses)
+            target = await arriving.prepare(container, machine, attachment, serving, coming, self._site.addresses)
         await self._tidy()
         return target
 
@@ -109,7 +108,7 @@ class Containers:
         async with self._locks[name]:
             here, peer = await self._here.plain(), self._peers.pop(move, None)
             await departure.begin(container, move, target, tuning, self._site, here, peer)
-        async for figures in departure.memory(container, self._site, len(self._addresses) > 1):
+        async for figures in departure.memory(container, self._site, len(self._site.addresses) > 1):
             yield figures
 
     async def switchover(self, name: str, move: str) -> Figures:

@@ -41,8 +41,10 @@ class Qemu:
         self._digests = Digests(site.state_dir)
         self._copies = thin_line.kept_copies(site)
         self._here = Here(site, self._digests)
-        self._addresses = list(dict.fromkeys((site.address, *site.paths)))
-        self._several = len(self._addresses) > 1
+
+    @property
+    def _several(self) -> bool:
+        return len(self._site.addresses) > 1
 
     def folder(self, name: str) -> Path:
         """Return the folder that has all files of a machine."""
@@ -93,7 +95,7 @@ class Qemu:
         async with self._locks[machine.name]:
             vm = self._vm(machine.name)
             coming = Move(name=move, role="incoming", tuning=tuning, peer=self._peers.pop(move, None))
-            where, digests = self._addresses, self._digests
+            where, digests = self._site.addresses, self._digests
             target = await arrival.prepare(self._site, vm, machine, attachment, serving, coming, where, digests)
             await thin_line.hash_ahead(self._site, vm)  # for its next move
             return target

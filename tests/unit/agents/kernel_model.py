@@ -66,7 +66,10 @@ def _after(s: Snapshot, operation: Operation) -> Snapshot:
         case AddAddress(device, address):
             bridges[device] = replace(bridges[device], addresses=bridges[device].addresses | {address})
         case DeleteAddress(device, address):
-            bridges[device] = replace(bridges[device], addresses=bridges[device].addresses - {address})
+            left = bridges[device].addresses - {address}
+            bridges[device] = replace(bridges[device], addresses=left)
+            if not any("." in each for each in left):  # fib_disable_ip in net/ipv4/fib_frontend.c
+                routes = {r for r in routes if r.device != device or ":" in r.prefix}
         case AddFlood(device, flood):
             vxlans[device] = replace(vxlans[device], flood=(vxlans[device].flood or frozenset()) | {flood})
         case DeleteFlood(device, flood):

@@ -31,7 +31,7 @@ class Told(SimulatedHypervisor):
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
-        self.paths = site.paths
+        self.site, self.paths = site, site.paths
 
 
 def drivers(directory: Path, encrypted: bool = False, **settings: HypervisorSettings) -> Drivers:
@@ -101,6 +101,14 @@ async def test_paths_that_no_tunnel_covers_are_not_used_where_there_are_tunnels(
     caplog.clear()
     await drivers(tmp_path, encrypted, told=alone).driver("told", "192.0.2.1")
     assert "not used" not in caplog.text
+
+
+async def test_a_driver_hears_of_another_address(tmp_path: Path) -> None:
+    found = drivers(tmp_path, told=HypervisorSettings())
+    driver = await found.driver("told", "192.0.2.1")
+    assert isinstance(driver.hypervisor, Told) and driver.hypervisor.site.addresses == ["192.0.2.1"]
+    assert await found.driver("told", "192.0.2.77") is driver, "it keeps its machines"
+    assert driver.hypervisor.site.addresses == ["192.0.2.77"]
 
 
 async def test_no_image_counts_as_unused_before_every_driver_has_said_so(tmp_path: Path) -> None:

@@ -52,6 +52,13 @@ def test_what_charon_says_of_a_tunnel() -> None:
     )
 
 
+def test_the_ends_are_those_of_sas_that_stay() -> None:
+    between = IKE | {"local-host": b"192.0.2.1", "remote-host": b"192.0.2.2"}
+    ending = between | {"state": b"DELETING", "remote-host": b"192.0.2.9"}
+    assert association([between, ending]).ends == {("192.0.2.1", "192.0.2.2")}
+    assert association([IKE]).ends == frozenset()
+
+
 @given(st.lists(st.tuples(st.booleans(), traffic), min_size=1))
 def test_the_total_is_what_went_through_however_often_keys_are_made_anew(steps: list[tuple[bool, Traffic]]) -> None:
     meter, number, counter, totals = Meter(), 0, Traffic(), []

@@ -52,6 +52,7 @@ def states(draw: st.DrawFn) -> tuple[Desired, dict[int, frozenset[Pseudowire]]]:
         sites = draw(st.sets(st.integers(10, 14)))
         ipv6 = draw(st.sets(st.sampled_from([index, *sites])))
         some = {site: dual(site) if site in ipv6 else {} for site in (index, *sites)}.__getitem__
+        lan4 = draw(st.sampled_from(({}, {"prefix": f"10.{100 + index}.0.0/25", "gateway": f"10.{100 + index}.0.1"})))
         endpoints.append(
             endpoint(
                 index,
@@ -60,6 +61,8 @@ def states(draw: st.DrawFn) -> tuple[Desired, dict[int, frozenset[Pseudowire]]]:
                 remotes=[remote(endpoint(s, flavour=flavour, **some(s))) for s in sorted(sites)],
                 mtu=draw(st.sampled_from((1400, 1450))),
                 vtep=draw(st.sampled_from(("192.0.2.1", "192.0.2.200"))),
+                ports=draw(st.sampled_from(([f"md{index}-*"], [], ["md1-*", "eth0"]))),
+                **lan4,
                 **({"vni": 10000 + index} if flavour is Flavour.EVPN else {}),
                 **some(index),
             )
@@ -97,6 +100,23 @@ def test_order(
     order = [DeleteRoute, DeleteLinks, AddVxlan, AddRoute]
     places = [order.index(type(o)) for o in operations if type(o) in order]
     assert places == sorted(places)
+
+
+def test_another_prefix_keeps_the_routes_to_remotes() -> None:
+    renumbered = desired(endpoint(1, prefix="10.77.0.0/24", gateway="10.77.0.1", remotes=[remote(endpoint(2))]))
+    operations = plan(renumbered, WIRES, KERNEL).operations
+    assert not [o for o in operations if isinstance(o, AddRoute | DeleteRoute)]
+    kernel = after(KERNEL, operations)
+    assert kernel.bridges["lan1"].addresses == {"10.77.0.1/24"} and kernel.routes == KERNEL.routes
+    assert plan(renumbered, WIRES, kernel).operations == ()
+
+
+def test_a_live_lan_gets_another_mtu_other_ports_and_another_vtep() -> None:
+    after_all = endpoint(1, mtu=1400, ports=["eth0"], vtep="192.0.2.77", remotes=[remote(endpoint(2))])
+    kernel = after(KERNEL, plan(desired(after_all, vtep="192.0.2.77"), WIRES, KERNEL).operations)
+    assert kernel.bridges["lan1"].mtu == kernel.vxlans["pw1.2"].mtu == 1400
+    assert kernel.vxlans["pw1.2"].local == "192.0.2.77"
+    assert [p.name for p in kernel.ports.values() if p.bridge == "lan1"] == ["eth0"]
 
 
 JOINED = desired(endpoint(1, remotes=[remote(endpoint(2))]))
