@@ -50,6 +50,9 @@ class Rest:
     def post(self, path: str, body: Json | None = None, **query: str) -> Json:
         return self._call("POST", path, json=body, params=query)
 
+    def patch(self, path: str, body: Json, **query: str) -> Json:
+        return self._call("PATCH", path, json=body, params=query)
+
     def delete(self, path: str, **query: str) -> Json:
         return self._call("DELETE", path, params=query)
 

@@ -78,6 +78,7 @@ WITHOUT = {
     ),
     "upgrade_between_releases",
     *(
+        "region_alterations",
         "region_keys",
         "region_move_evpn",
         "region_neighbours",
