@@ -18,6 +18,7 @@ from controller.db.generations import ChangeState, GenerationRow
 router = APIRouter(prefix="/api/v1/changes", tags=["changes"], dependencies=[Operator])
 
 DryRun = Annotated[bool, Query(description="Ask the route servers what would be sent; change nothing.")]
+OnlyShow = Annotated[bool, Query(description="Show the result; change nothing.")]
 ConfirmWithin = Annotated[
     int | None,
     Query(ge=1, le=86_400, description="Seconds on trial: unless it is confirmed in time, it is rolled back."),

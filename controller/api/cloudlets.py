@@ -18,6 +18,7 @@ from controller.api.types import Body, Name, NamePath, Text
 from controller.changes.flow import Edit, Guard
 from controller.changes.outcomes import ChangeResult
 from controller.core import edits, tokens
+from controller.core.alterations import MOST_LABELS
 from controller.core.clock import now
 from controller.core.intent import Cloudlet as Wanted
 from controller.core.intent import CloudletState, Intent
@@ -34,7 +35,11 @@ from controller.wire.flavours import Flavour
 router = APIRouter(prefix="/api/v1/cloudlets", tags=["cloudlets"], dependencies=[Operator])
 
 TokenSeconds = Annotated[int, Field(ge=1, le=30 * 86400, description="How long the token is good for.")]
-MOST_LABELS = 64
+Vtep = Annotated[str, Field(max_length=45, description="IPv4 address of tunnels and BGP sessions.")]
+Asn = Annotated[int | None, Field(ge=1, le=4294967294, description="The PE's AS number; null: the region's.")]
+TtlSecurity = Annotated[int | None, Field(ge=1, le=255, description="Greatest distance in hops (RFC 5082).")]
+Latitude = Annotated[float | None, Field(ge=-90, le=90, description="WGS-84 degrees.")]
+Longitude = Annotated[float | None, Field(ge=-180, le=180, description="WGS-84 degrees.")]
 EXAMPLE: JsonDict = {"name": "c1", "pe": "vpls", "vtep": "192.0.2.1", "labels": {"city": "turin"}}
 
 
@@ -47,26 +52,15 @@ class NewCloudlet(Body):
 
     name: Name
     pe: Flavour
-    vtep: Annotated[str, Field(max_length=45, description="IPv4 address of tunnels and BGP sessions.")]
+    vtep: Vtep
     unmanaged: bool = False
-    asn: Annotated[int | None, Field(ge=1, le=4294967294, description="The PE's AS number; null: the region's.")] = None
-    ttl_security: Annotated[int | None, Field(ge=1, le=255, description="Greatest distance in hops (RFC 5082).")] = None
+    asn: Asn = None
+    ttl_security: TtlSecurity = None
     approval: bool = False
     token_seconds: TokenSeconds = 3600
     labels: Annotated[dict[Name, Text], Field(max_length=MOST_LABELS)] = Field(default_factory=dict)
-    latitude: Annotated[float | None, Field(ge=-90, le=90, description="WGS-84 degrees.")] = None
-    longitude: Annotated[float | None, Field(ge=-180, le=180, description="WGS-84 degrees.")] = None
-
-
-class CloudletDescription(Body):
-    """New labels and position. A value that is not given stays. Labels are merged with the present ones; null removes
-    one (RFC 7396). A position needs both latitude and longitude, or null for both."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"labels": {"city": "turin", "tier": None}}]})
-
-    labels: Annotated[dict[Name, Text | None], Field(max_length=64)] = Field(default_factory=dict)
-    latitude: Annotated[float | None, Field(ge=-90, le=90, description="WGS-84 degrees.")] = None
-    longitude: Annotated[float | None, Field(ge=-180, le=180, description="WGS-84 degrees.")] = None
+    latitude: Latitude = None
+    longitude: Longitude = None
 
 
 class AgentState(BaseModel):
@@ -169,30 +163,6 @@ async def show(name: NamePath, region: Running, response: Response) -> Cloudlet:
     row = await _row(region, name)
     response.headers["ETag"] = etags.etag(row)
     return Cloudlet(**_shown(row, region))
-
-
-@router.patch("/{name}", responses=errors(404, 409, 412), summary="Describe a cloudlet")
-async def describe(
-    name: NamePath, body: CloudletDescription, region: Running, dry_run: DryRun = False, if_match: IfMatch = None
-) -> ChangeResult:
-    """Change the labels and the position of a cloudlet. The same change places its endpoints as the policy in force
-    says: `followed` lists the steps."""
-
-    def edit(intent: Intent) -> Intent:
-        cloudlet = intent.cloudlets.get(name)
-        if cloudlet is None:
-            raise missing("cloudlet", name, region.intent.cloudlets)
-        labels = {key: value for key, value in {**cloudlet.labels, **body.labels}.items() if value is not None}
-        if len(labels) > MOST_LABELS:
-            raise invalid("labels", f"{name} would have {len(labels)} labels; {MOST_LABELS} are allowed")
-        given = body.model_fields_set
-        place = (
-            body.latitude if "latitude" in given else cloudlet.latitude,
-            body.longitude if "longitude" in given else cloudlet.longitude,
-        )
-        return edits.describe(intent, name, labels=labels, position=place)
-
-    return await _change(region, name, "describe", "described", edit, if_match, dry_run=dry_run)
 
 
 @router.post("/{name}/token", responses=errors(404, 412), summary="Make a new one-time token")

@@ -1,7 +1,7 @@
 """Devices: an MD and, optionally, the VM that serves it. Together they have one pair of addresses at a LAN."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -17,12 +17,12 @@ from controller.api.pages import Page
 from controller.api.sightings import Place
 from controller.api.types import Body, ClientId, Mac, Name, NamePath
 from controller.core import sightings as core
-from controller.core.clock import now
+from controller.core.dhcp_identity import DhcpIdentity
 from controller.core.refusals import conflict
 from controller.db import devices as table
-from controller.db import events, leases, names, pairs, sightings, vms
+from controller.db import names, sightings
 from controller.db.devices import ClientRow, DeviceRow
-from controller.leases.devices import know
+from controller.leases.devices import Identities, forget, register
 
 router = APIRouter(prefix="/api/v1/devices", tags=["devices"], dependencies=[Operator])
 
@@ -41,6 +41,11 @@ class DhcpClient(Body):
             raise ValueError("give mac, client_id, or both")
         return self
 
+    @property
+    def identity(self) -> DhcpIdentity:
+        """The identity, as decisions read it."""
+        return DhcpIdentity(self.mac, self.client_id)
+
 
 class NewDevice(DhcpClient):
     """A device to register: its own MAC or client id, and those of its VM."""
@@ -52,8 +57,7 @@ class NewDevice(DhcpClient):
 
     @model_validator(mode="after")
     def _are_two(self) -> "NewDevice":
-        mine, vm = (self.mac, self.client_id), self.vm
-        if vm is not None and any(a is not None and a == b for a, b in zip(mine, (vm.mac, vm.client_id), strict=True)):
+        if self.vm is not None and self.identity.clashes(self.vm.identity):
             raise ValueError("the device and its VM cannot be known by the same mac or client_id")
         return self
 
@@ -81,14 +85,7 @@ async def create(body: NewDevice, region: Running, response: Response) -> Device
     """Register a device. A device that is already in use without registration keeps its pair under the new name."""
 
     async def work(session: AsyncSession) -> None:
-        if await table.get(session, body.name) is not None:
-            raise conflict(f"there is a device {body.name!r} already", "name")
-        table.add(session, body.name)
-        await session.flush()
-        await know(session, body.name, "md", body.mac, body.client_id)
-        if body.vm is not None:
-            await know(session, body.name, "vm", body.vm.mac, body.vm.client_id, "vm.")
-        await events.add(session, "device-registered", body.name, f"device {body.name} was registered")
+        await register(session, body.name, Identities(body.identity, body.vm.identity if body.vm else None))
 
     try:
         await region.database.transact(work)
@@ -105,7 +102,7 @@ async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor 
         rows = await table.page(session, pages.after(cursor), limit + 1)
         clients = await table.clients(session, [row.name for row in rows])
         places = await sightings.places(session, [row.name for row in rows])
-    return pages.page(rows, limit, lambda row: row.name, lambda row: _shown(row, clients, places))
+    return pages.page(rows, limit, lambda row: row.name, lambda row: Device(**described(row, clients, places)))
 
 
 @router.get("/{name}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a device")
@@ -118,35 +115,28 @@ async def show(name: NamePath, region: Running, response: Response) -> Device:
         clients = await table.clients(session, [name])
         places = await sightings.places(session, [name])
     response.headers["ETag"] = etags.etag(row)
-    return _shown(row, clients, places)
+    return Device(**described(row, clients, places))
 
 
 @router.delete("/{name}", status_code=204, responses=errors(404, 409, 412), summary="Forget a device")
 async def remove(name: NamePath, region: Running, if_match: IfMatch = None) -> None:
     """Remove a device. It must have no VM and no leases, because their holders would go on using the addresses."""
     async with region.database.write() as session:
-        row = await table.get(session, name, lock=True)
-        if row is None:
-            raise await names.missing(session, "device", name)
-        etags.check(row, if_match)
-        if vm := await vms.of_device(session, name):
-            raise conflict(f"{name} has the VM {vm.name} at {vm.endpoint}: remove it first")
-        if held := await leases.page(session, 0, 1, now(), None, name):
-            raise conflict(f"{name} holds {held[0].address} at {held[0].endpoint}: release it first")
-        await pairs.leave(session, name)
-        await table.remove(session, name)
-        await events.add(session, "device-forgotten", name, f"device {name} was forgotten")
+        await forget(session, name, lambda row: etags.check(row, if_match))
     region.runtime.wakeup.ring()
 
 
-def _shown(row: DeviceRow, clients: dict[tuple[str, str], ClientRow], places: dict[str, core.DevicePlace]) -> Device:
+def described(
+    row: DeviceRow, clients: dict[tuple[str, str], ClientRow], places: dict[str, core.DevicePlace]
+) -> dict[str, Any]:
+    """Return the values of a device in the API's form. `clients` are by device and kind."""
     md, vm = clients.get((row.name, "md")), clients.get((row.name, "vm"))
-    return Device(
-        name=row.name,
-        mac=md.mac if md else None,
-        client_id=md.client_id if md else None,
-        vm=KnownClient(mac=vm.mac, client_id=vm.client_id) if vm else None,
-        implicit=row.implicit,
-        created_at=row.created_at,
-        place=Place.of(places[row.name]) if row.name in places else None,
-    )
+    return {
+        "name": row.name,
+        "mac": md.mac if md else None,
+        "client_id": md.client_id if md else None,
+        "vm": KnownClient(mac=vm.mac, client_id=vm.client_id) if vm else None,
+        "implicit": row.implicit,
+        "created_at": row.created_at,
+        "place": Place.of(places[row.name]) if row.name in places else None,
+    }

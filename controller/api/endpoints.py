@@ -40,6 +40,16 @@ EXAMPLE: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24"
 DUAL: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24", "prefix6": "2001:db8:1::/64"}
 
 
+Ports = Annotated[list[Port], Field(max_length=64)]
+Vni = Annotated[int | None, Field(ge=1, le=16777215)]
+Mtu = Annotated[int, Field(ge=576, le=9216)]
+LeaseSeconds = Annotated[int, Field(ge=60, le=30 * 86400)]
+MaxRoutes = Annotated[int | None, Field(ge=1, le=2**31 - 1)]
+Prefix = Annotated[str, Field(max_length=49)]
+Gateway = Annotated[str | None, Field(max_length=45)]
+DEFAULT_MTU, DEFAULT_LEASE_SECONDS = 1450, 3600
+
+
 class NewEndpoint(Body):
     """An endpoint to create. `prefix` is an IPv4 prefix of at most 29 bits; `gateway`, if given, must be the address
     plan's. `vni` is for EVPN, 10000 by default. `mtu` is in bytes. An endpoint with more than `max_routes` routes has
@@ -50,14 +60,14 @@ class NewEndpoint(Body):
 
     name: Name
     cloudlet: Name
-    prefix: Annotated[str, Field(max_length=49)]
-    prefix6: Annotated[str | None, Field(max_length=49)] = None
-    gateway: Annotated[str | None, Field(max_length=45)] = None
-    ports: Annotated[list[Port], Field(max_length=64)] = Field(default_factory=list)
-    vni: Annotated[int | None, Field(ge=1, le=16777215)] = None
-    mtu: Annotated[int, Field(ge=576, le=9216)] = 1450
-    lease_seconds: Annotated[int, Field(ge=60, le=30 * 86400)] = 3600
-    max_routes: Annotated[int | None, Field(ge=1, le=2**31 - 1)] = None
+    prefix: Prefix
+    prefix6: Prefix | None = None
+    gateway: Gateway = None
+    ports: Ports = Field(default_factory=list)
+    vni: Vni = None
+    mtu: Mtu = DEFAULT_MTU
+    lease_seconds: LeaseSeconds = DEFAULT_LEASE_SECONDS
+    max_routes: MaxRoutes = None
     tenant: Name | None = None
 
 

@@ -147,9 +147,10 @@ def document(state: Desired) -> str:
 
 
 def _ruled(region: Region, cloudlet: Cloudlet) -> object:
-    """Return a value that changes with everything that determines the cloudlet's filters."""
+    """Return a value that changes with everything that determines the cloudlet's filters: prefixes, which change only
+    with the desired state, and pools with their rules."""
     endpoints = region.intent.endpoints_of.get(cloudlet.name, ())
-    return cloudlet.speaks, ruled_pools(region.intent, [endpoint.name for endpoint in endpoints])
+    return cloudlet.version, cloudlet.speaks, ruled_pools(region.intent, [endpoint.name for endpoint in endpoints])
 
 
 def _placed(region: Region, cloudlet: Cloudlet) -> object:

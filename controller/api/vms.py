@@ -10,7 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import etags, pages
 from controller.api.access import Operator, Running
+from controller.api.changes import OnlyShow
 from controller.api.etags import ETAG, IfMatch
+from controller.api.merge_patch import Fixed, merged
 from controller.api.names import CloudletFilter, DeviceFilter, EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
@@ -20,8 +22,9 @@ from controller.core.cpu_choice import BY_POLICY
 from controller.core.refusals import invalid
 from controller.db import names
 from controller.db import vms as table
+from controller.db.rehearsals import transaction
 from controller.db.vms import VmRow
-from controller.migration.vms import Check
+from controller.migration.vms import Check, alter_vm
 from controller.region import Region
 from controller.wire.initiations import CHECK_PATTERN, PROGRAM_PATTERN, Initiation
 from controller.wire.initiations import MOST as MOST_ANEW
@@ -89,6 +92,13 @@ class VmAlteration(Body):
     options: Annotated[dict[Key, Value | None], Field(max_length=2 * MOST_OPTIONS)] = Field(default_factory=dict)
     check: ServiceCheck | None = None
     handover: Program | None = None
+    name: Annotated[None, Fixed("remove the VM, and add one of that name")] = None
+    device: Annotated[None, Fixed("a VM serves one device: remove it, and add one for the other device")] = None
+    endpoint: Annotated[None, Fixed("start a move (POST /api/v1/moves)")] = None
+    driver: Annotated[None, Fixed("its disk is that driver's: remove the VM, and add it anew")] = None
+    image: Annotated[None, Fixed("its disk was made with it: remove the VM, and add it anew")] = None
+    macs: Annotated[None, Fixed("its guest is set up with them: remove the VM, and add it anew")] = None
+    disk: Annotated[None, Fixed("what the VM has written differs from its base: remove the VM, and add it anew")] = None
 
 
 class Vm(BaseModel):
@@ -168,15 +178,19 @@ async def show(name: NamePath, region: Running, response: Response) -> Vm:
 
 @router.patch("/{name}", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Change a VM")
 async def change(
-    name: NamePath, body: VmAlteration, region: Running, response: Response, if_match: IfMatch = None
+    name: NamePath,
+    body: VmAlteration,
+    region: Running,
+    response: Response,
+    dry_run: OnlyShow = False,
+    if_match: IfMatch = None,
 ) -> Vm:
     """Change a VM that does not run. A running one may move, and the destination must prepare the same machine."""
-    given = body.model_dump(exclude={"options", "cpu", "check", "handover"}, exclude_none=True)
+    given = body.model_dump(include={"memory", "vcpus"}, exclude_none=True)
     anew = body.model_dump(include={"check", "handover"}, exclude_none=True)
 
     def amend(machine: Machine) -> Machine:
-        merged = {**machine.options, **body.options}
-        options = {key: value for key, value in merged.items() if value is not None}
+        options = merged(machine.options, body.options)
         if len(options) > MOST_OPTIONS:
             raise invalid("options", f"{name} would have {len(options)} options; {MOST_OPTIONS} are allowed")
         return machine.model_copy(update={**given, "options": options})
@@ -184,8 +198,13 @@ async def change(
     def renew(initiation: Initiation) -> Initiation:
         return _anew(**(initiation.model_dump() | {key: value or None for key, value in anew.items()}))
 
-    await region.migration.vms.change(name, _unchanged(if_match), amend, body.cpu, renew if anew else None)
-    return await show(name, region, response)
+    change = _unchanged(if_match), amend, body.cpu, renew if anew else None
+    if not dry_run:
+        await region.migration.vms.change(name, *change)
+        return await show(name, region, response)
+    async with transaction(region.database, dry_run=True) as session:
+        row = await alter_vm(session, region.intent, name, *change)
+    return _shown(row, region, {})
 
 
 @router.post("/{name}/start", responses=errors(404, 409, 412) | {200: {"headers": ETAG}}, summary="Start a VM")

@@ -16,20 +16,21 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.agents.registry import Agents
 from controller.auth.audit_context import AUDIT_CONTEXT, CONTROLLER, acts
+from controller.changes.interrupted import interrupted_by
 from controller.changes.outcomes import AgentOutcome, ChangeResult
 from controller.changes.policies import Policies
 from controller.changes.waiting import Sent, Waiting, ms, parted
 from controller.core import filters
-from controller.core.affected import concerned
 from controller.core.changed_names import touched
 from controller.core.clock import now
 from controller.core.consents import without_held
 from controller.core.desired import Fabric, tunnels
 from controller.core.intent import Intent
+from controller.core.numbering import numbered
 from controller.core.persistent_map import changed
 from controller.core.refusals import Refused, conflict
-from controller.core.rulesets import operations, rule_set
-from controller.core.trials import OnTrial, Trial
+from controller.core.rulesets import rule_set
+from controller.core.trials import OnTrial, Trial, altered
 from controller.db import events, generations, intents, revisions
 from controller.db import policies as policy_table
 from controller.db.engine import Database, Lock, alone
@@ -197,11 +198,12 @@ class Changes:
     ) -> ChangeResult:
         """Make a change and wait until it is in force, or until the agents' time is over. In the same transaction,
         `guard` may refuse before the change and `also` does further work after it. `within` puts the change on trial
-        for that many seconds. A dry run raises the refusals of a real run, asks the route servers for the effect of the
-        change, and changes nothing. Raises Refused, and then nothing has changed."""
+        for that many seconds, if it concerns pools or the policy, or alters cloudlets or endpoints. A dry run raises
+        the refusals of a real run, asks the route servers for the effect of the change, and changes nothing. Raises
+        Refused, and then nothing has changed."""
         started = time.monotonic()
         if dry_run:
-            return await self._rehearse(edit, guard, started)
+            return await self._rehearse(edit, guard, within, started)
         return await self.waiting.outcome(await self.make(edit, cause, also, guard, within), started)
 
     async def make(
@@ -268,7 +270,7 @@ class Changes:
 
         return await self._make(edit, f"roll back {number}: {why}", also, guard, None, settles=True)
 
-    async def _rehearse(self, edit: Edit, guard: Guard | None, started: float) -> ChangeResult:
+    async def _rehearse(self, edit: Edit, guard: Guard | None, within: int | None, started: float) -> ChangeResult:
         async with self._turn:
             async with self._database.read() as session:
                 await self._take_over(session)
@@ -276,7 +278,10 @@ class Changes:
                 if guard is not None:
                     await guard(session)
                 edited, steps = await self.policies.follow(session, old, edit(old))
-            new, ops, who = self._numbered(old, edited)
+                interrupted = await interrupted_by(session, old, edited)
+            if within is not None:
+                altered(old, edited)  # raises Refused
+            new, ops, who = numbered(old, edited, self._fabric.asn)
             self._refuse_on_trial(old, new)
             change = Change(base=old.generation, generation=new.generation, ops=ops, dry_run=True)
             servers = self.route_servers if new.generation != old.generation else []
@@ -294,13 +299,17 @@ class Changes:
             unmanaged=list(sent.unmanaged),
             dry_run=True,
             followed=steps,
+            interrupted=list(interrupted),
         )
 
     def _refuse_on_trial(self, old: Intent, new: Intent) -> None:
-        """Raise OnTrial if there is a trial and the edit concerns pools, the policy, route servers or agents, because
-        it would be built on the trial. Other edits pass."""
-        if self.trial and (new.generation != old.generation or new.vcps != old.vcps or new.policy is not old.policy):
-            raise OnTrial(self.trial)
+        """Raise OnTrial if there is a trial and the edit concerns pools, the policy, route servers or agents, or
+        cloudlets and endpoints on trial, because it would be built on the trial. Other edits pass."""
+        if (trial := self.trial) is None:
+            return
+        other = new.generation != old.generation or new.vcps != old.vcps or new.policy is not old.policy
+        if other or trial.touched(old, new):
+            raise OnTrial(trial)
 
     async def _make(
         self,
@@ -322,10 +331,14 @@ class Changes:
                     if guard is not None:
                         await guard(session)
                     old = self.intent
-                    edited, steps = await self.policies.follow(session, old, edit(old))
+                    edited, steps = edit(old), None
+                    if not settles:  # a fallback already follows its policy
+                        edited, steps = await self.policies.follow(session, old, edited)
                     other = edited.policy is not old.policy
-                    tried = within is not None and (other or edited.vcps != old.vcps)
-                    new, ops, who = self._numbered(old, edited, anyway=tried or settles or other)
+                    former = altered(old, edited) if within is not None else {}
+                    tried = within is not None and (other or edited.vcps != old.vcps or any(former.values()))
+                    interrupted = await interrupted_by(session, old, edited)
+                    new, ops, who = numbered(old, edited, self._fabric.asn, anyway=tried or settles or other)
                     if not settles:
                         self._refuse_on_trial(old, new)
                     trial = None
@@ -333,7 +346,7 @@ class Changes:
                         row = GenerationRow(number=new.generation, cause=cause[:400], fabric=self._fingerprint)
                         if tried and within is not None:
                             confirm_by = now() + timedelta(seconds=within)
-                            trial = Trial(new.generation, old.generation, confirm_by, old.vcps)
+                            trial = Trial(new.generation, old.generation, confirm_by, old.vcps, **former)
                             generations.begin(row, trial)
                         session.add(row)
                     await intents.save(session, old, new)
@@ -359,7 +372,7 @@ class Changes:
             if trial or settles:
                 self.trial = trial
             self._events.ring()
-            return replace(self._send(old, new, ops, who), followed=steps)
+            return replace(self._send(old, new, ops, who), followed=steps, interrupted=interrupted)
 
     async def _sent_before(self, number: int) -> Sent:
         """Return a change that an earlier attempt of this request made, as if it were sent now. The replica that made
@@ -370,18 +383,6 @@ class Changes:
         managed, unmanaged = parted(self.intent, who)
         confirm_by = self.trial.confirm_by if self.trial and self.trial.generation == number else None
         return Sent(number, receipts, managed, confirm_by, unmanaged=unmanaged)
-
-    def _numbered(
-        self, old: Intent, new: Intent, *, anyway: bool = False
-    ) -> tuple[Intent, list[Operation], frozenset[str]]:
-        """Return the edited intent, its operations and the concerned cloudlets. The intent gets the next generation if
-        the edit makes a difference to a route server or an agent, or if `anyway` is set."""
-        ops, who = operations(old, new, self._fabric.asn), concerned(old, new)
-        if not ops and not who and not anyway:
-            return new, [], who
-        number = old.generation + 1
-        there = {name: replace(new.cloudlets[name], version=number) for name in who if name in new.cloudlets}
-        return new.with_cloudlets(there).but(generation=number), ops, who
 
     def _send(self, old: Intent, new: Intent, ops: list[Operation], who: frozenset[str]) -> Sent:
         if new.generation == old.generation:

@@ -1,9 +1,11 @@
 """The effect of a change, in the form that its caller receives."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from controller.core import interruptions
 from controller.core.plans import Plan
 from controller.wire.rulesets import Receipt
 
@@ -89,6 +91,19 @@ class PolicySteps(BaseModel):
         return "; ".join(parts)
 
 
+class Interruption(BaseModel):
+    """Traffic that a change interrupts at a cloudlet or an endpoint; `what` is a sentence."""
+
+    kind: Literal["cloudlet", "endpoint"]
+    name: str
+    what: str
+
+    @classmethod
+    def of(cls, found: interruptions.Interruption) -> "Interruption":
+        """Return an interruption in the form of this model."""
+        return cls(kind=found.kind, name=found.name, what=found.what)
+
+
 class ChangeResult(BaseModel):
     """The effect of a change. `in_force`: every route server confirmed it, every concerned kernel agrees, and the route
     servers have written to every other PE what the change sends it. `unreachable` names the route servers that gave no
@@ -96,7 +111,8 @@ class ChangeResult(BaseModel):
     and whose agent has not shown that its kernel agrees all the same. `unmanaged` are concerned cloudlets whose PE has
     no agent: what its kernel does is not known, and it has no DHCP, fences, access rules or moves. `confirm_by`: the
     change is on trial, and is rolled back everywhere at that time unless it is confirmed. `followed`: the steps that
-    the policy in force adds, in the same change."""
+    the policy in force adds, in the same change. `interrupted`: the traffic of cloudlets and endpoints that the change
+    interrupts, because it alters or removes them, or takes them out of pools."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -113,6 +129,7 @@ class ChangeResult(BaseModel):
                     "dry_run": False,
                     "confirm_by": None,
                     "followed": None,
+                    "interrupted": [],
                 }
             ]
         }
@@ -129,3 +146,4 @@ class ChangeResult(BaseModel):
     dry_run: bool = False
     confirm_by: datetime | None = None
     followed: PolicySteps | None = None
+    interrupted: list[Interruption] = Field(default_factory=list)

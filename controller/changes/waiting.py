@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from controller.agents.registry import Agents
-from controller.changes.outcomes import AgentOutcome, ChangeResult, PolicySteps
+from controller.changes.outcomes import AgentOutcome, ChangeResult, Interruption, PolicySteps
 from controller.core.intent import Intent
 from controller.wire.rulesets import Receipt
 
@@ -16,7 +16,7 @@ from controller.wire.rulesets import Receipt
 @dataclass(frozen=True)
 class Sent:
     """A change on its way: the receipts to come by route server, the cloudlets whose agents have to confirm, those
-    `unmanaged` ones that it concerns, and the steps that the policy in force added to it."""
+    `unmanaged` ones that it concerns, the steps that the policy in force added to it, and what it interrupts."""
 
     generation: int
     receipts: dict[str, asyncio.Future[Receipt | None]]
@@ -24,6 +24,7 @@ class Sent:
     confirm_by: datetime | None = None
     followed: PolicySteps | None = None
     unmanaged: tuple[str, ...] = ()
+    interrupted: tuple[Interruption, ...] = ()
 
 
 def parted(intent: Intent, who: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -78,6 +79,7 @@ class Waiting:
             confirm_by=sent.confirm_by,
             followed=sent.followed,
             unmanaged=list(sent.unmanaged),
+            interrupted=list(sent.interrupted),
         )
 
     async def receipts(self, sent: Sent, started: float) -> dict[str, Receipt | None]:

@@ -106,6 +106,7 @@ def print_change(what: str, change: Change) -> None:
             print_steps(change["followed"])
             for one in change["followed"].get("out") or []:
                 say(plain(f"! {one['endpoint']} stays out of {one['vcp']}: {one['why']}"))
+        print_interruptions(change)
         print_parts(change)
         if change.get("confirm_by"):
             by, number = change["confirm_by"], change["generation"]
@@ -116,6 +117,11 @@ def print_change(what: str, change: Change) -> None:
     if not change["in_force"] and not change.get("dry_run"):
         who = ", ".join(missing) or "an unnamed recipient"
         raise CheckFailed(f"made, but not confirmed within the time allowed by: {who}")
+
+
+def print_interruptions(change: Change) -> None:
+    """Print the traffic that a change interrupts, or would."""
+    say(*(plain(f"! {one['kind']} {one['name']}: {one['what']}") for one in change.get("interrupted") or []))
 
 
 def print_parts(change: Change) -> None:

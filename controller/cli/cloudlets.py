@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli.arguments import Cloudlet, DryRun, NewName
+from controller.cli import defaults
+from controller.cli.arguments import Cloudlet, ConfirmWithin, DryRun, NewName
 from controller.cli.cells import Row, at, state
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
@@ -118,7 +119,11 @@ def config(
         sys.stdout.write(answer["text"])
 
 
-@app.verb("set", "weft cloudlet set c1 --label city=turin --label tier-\nweft cloudlet set c1 --at 45.07,7.69")
+@app.verb(
+    "set",
+    "weft cloudlet set c1 --label city=turin --label tier-\nweft cloudlet set c1 --at 45.07,7.69\n"
+    "weft cloudlet set c1 --vtep 198.51.100.9 --dry-run\nweft cloudlet set r1 --asn 64901 --confirm-within 300",
+)
 def set_(
     name: Cloudlet,
     label: Annotated[
@@ -127,18 +132,34 @@ def set_(
     place: Annotated[
         str | None, typer.Option("--at", metavar="LAT,LON", help="Degrees north and east; - for none.")
     ] = None,
+    vtep: Annotated[str | None, typer.Option(help="Another address of its tunnels and BGP sessions.")] = None,
+    asn: Annotated[
+        str | None, typer.Option(metavar="NUMBER|-", help="AS number of an unmanaged PE; - for the region's.")
+    ] = None,
+    ttl_security: Annotated[
+        str | None, typer.Option(metavar="HOPS|-", help="Greatest distance of an unmanaged PE; - for any.")
+    ] = None,
+    approval: Annotated[
+        bool | None, typer.Option("--approval/--no-approval", help="Its agent's next enrolment waits for approval.")
+    ] = None,
     dry_run: DryRun = False,
+    confirm_within: ConfirmWithin = None,
 ) -> None:
-    """Set the labels and the position of a cloudlet. The policy in force places its endpoints accordingly."""
-    body: dict[str, Any] = {}
-    if label:
-        body["labels"] = dict(_label_or_none(text) for text in label)
+    """Change a cloudlet. Shows for whom traffic is interrupted. The policy in force places its endpoints by its labels
+    and its position."""
+    body: dict[str, Any] = {"labels": dict(_label_or_none(text) for text in label)} if label else {}
     if place is not None:
         body |= dict(zip(("latitude", "longitude"), _place(place), strict=True))
+    for option, value in {"asn": asn, "ttl_security": ttl_security}.items():
+        if value is not None:
+            body[option] = defaults.number(f"--{option.replace('_', '-')}", value)
+    body |= {key: value for key, value in {"vtep": vtep, "approval": approval}.items() if value is not None}
     if not body:
-        raise WrongUsage("nothing to set: --label or --at")
+        raise WrongUsage("nothing to set: --label, --at, --vtep, --asn, --ttl-security or --approval")
     with Client() as api:
-        print_change(f"{name} is described", api.patch(path("cloudlets", name), body, dry_run=dry_run or None))
+        terms = {"dry_run": dry_run or None, "confirm_within": confirm_within}
+        done = "described" if body.keys() <= {"labels", "latitude", "longitude"} else "changed"
+        print_change(f"{name} is {done}", api.patch(path("cloudlets", name), body, **terms))
 
 
 @app.verb("token", "weft cloudlet token c1\nweft cloudlet token c1 --to c1.token")

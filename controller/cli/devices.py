@@ -4,9 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli.arguments import Device, NewName
-from controller.cli.cells import at
+from controller.cli import defaults
+from controller.cli.arguments import Device, DryRun, NewName
+from controller.cli.cells import at, plain
 from controller.cli.client import Client, path
+from controller.cli.failures import WrongUsage
 from controller.cli.noun import Noun
 from controller.cli.output import card, done, rows
 from controller.cli.sightings import PLACE
@@ -45,6 +47,31 @@ def add(
     with Client() as api:
         answer = api.post(path("devices"), {k: v for k, v in body.items() if v is not None})
         done(answer, f"{name} is registered" + (" with its VM" if vm else ""))
+
+
+@app.verb(
+    "set",
+    "weft device set ana --mac 02:00:5e:00:00:03\nweft device set ana --vm-mac - --vm-client-id 01aabbcc --dry-run",
+)
+def set_(
+    name: Device,
+    mac: Annotated[str | None, typer.Option(metavar="MAC|-", help="The device's MAC address; - for none.")] = None,
+    client_id: Annotated[str | None, typer.Option(metavar="HEX|-", help="Its DHCP client id; - for none.")] = None,
+    vm_mac: Annotated[str | None, typer.Option(metavar="MAC|-", help="The VM's MAC address; - for none.")] = None,
+    vm_client_id: Annotated[str | None, typer.Option(metavar="HEX|-", help="The VM's client id; - for none.")] = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Change the identities of a device, or of its VM while no VM is registered. It keeps its pairs of addresses."""
+    own, vm = {"mac": mac, "client_id": client_id}, {"mac": vm_mac, "client_id": vm_client_id}
+    body: dict[str, Any] = {key: defaults.text(value) for key, value in own.items() if value is not None}
+    if given := {key: defaults.text(value) for key, value in vm.items() if value is not None}:
+        body["vm"] = given
+    if not body:
+        raise WrongUsage("nothing to set: --mac, --client-id, --vm-mac or --vm-client-id")
+    with Client() as api:
+        answer = api.patch(path("devices", name), body, dry_run=dry_run or None)
+        lines = [plain(f"! {line}") for line in answer.get("interrupted") or []]
+        done(answer, f"{name} would be changed; nothing is" if dry_run else f"{name} is changed", *lines)
 
 
 @app.verb("remove", "weft device remove ana")

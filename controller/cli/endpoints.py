@@ -4,11 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli.arguments import DryRun, Endpoint, NewName, OfCloudlet
+from controller.cli import defaults
+from controller.cli.arguments import ConfirmWithin, DryRun, Endpoint, NewName, OfCloudlet
 from controller.cli.cells import at, state
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.completion import names
+from controller.cli.failures import WrongUsage
 from controller.cli.noun import Noun
 from controller.cli.output import card, done, rows, when
 
@@ -96,6 +98,48 @@ def add(
         if (answer.get("consent") or {}).get("state") == "waiting":
             said.append(f"it is held back until tenant {tenant} consents: weft consent give {name}")
         done(answer, *said)
+
+
+@app.verb(
+    "set",
+    "weft endpoint set c1-lan --mtu 1400 --dry-run\nweft endpoint set c1-lan --port 'md*' --port 'vm*'\n"
+    "weft endpoint set c1-lan --mtu 1400 --confirm-within 60\nweft endpoint set c1-lan --tenant - --max-routes 1000",
+)
+def set_(
+    name: Endpoint,
+    port: Annotated[
+        list[str] | None, typer.Option(help="All interfaces and patterns, in place of the present ones; - for none.")
+    ] = None,
+    mtu: Annotated[str | None, typer.Option(metavar="BYTES|-", help="- for 1450.")] = None,
+    lease_seconds: Annotated[
+        str | None, typer.Option(metavar="SECONDS|-", help="Lease time of addresses; - for 3600.")
+    ] = None,
+    max_routes: Annotated[
+        str | None, typer.Option(metavar="NUMBER|-", help="With more routes, all are in quarantine; - for no limit.")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="NAME|-", help="The LAN's owner; - for the operators.")] = None,
+    vni: Annotated[str | None, typer.Option(metavar="NUMBER|-", help="EVPN only; - for 10000.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Other addresses, while nothing depends on the present.")] = None,
+    prefix6: Annotated[str | None, typer.Option(metavar="PREFIX|-", help="IPv6, /64 to /125; - for IPv4 only.")] = None,
+    dry_run: DryRun = False,
+    confirm_within: ConfirmWithin = None,
+) -> None:
+    """Change an endpoint. Shows for whom traffic is interrupted. Its name, cloudlet and route target stay."""
+    body: dict[str, Any] = {} if port is None else {"ports": defaults.texts("--port", port)}
+    numbers = {"mtu": mtu, "lease_seconds": lease_seconds, "max_routes": max_routes, "vni": vni}
+    for field, value in numbers.items():
+        if value is not None:
+            body[field] = defaults.number(f"--{field.replace('_', '-')}", value)
+    for field, value in {"tenant": tenant, "prefix6": prefix6}.items():
+        if value is not None:
+            body[field] = defaults.text(value)
+    if prefix is not None:
+        body["prefix"] = prefix
+    if not body:
+        raise WrongUsage("nothing to set: --port, --mtu, --lease-seconds, --max-routes, --tenant, --vni or --prefix")
+    with Client() as api:
+        terms = {"dry_run": dry_run or None, "confirm_within": confirm_within}
+        print_change(f"{name} is changed", api.patch(path("endpoints", name), body, **terms))
 
 
 @app.verb("remove", "weft endpoint remove c1-lan")

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli.arguments import NewName, OfCloudlet, OfEndpoint
+from controller.cli.arguments import DryRun, NewName, OfCloudlet, OfEndpoint
 from controller.cli.cells import Row, StateWord, Tone, at, toned
 from controller.cli.client import Client, path
 from controller.cli.completion import names
@@ -164,6 +164,7 @@ def set_(
     ] = None,
     check: Annotated[str | None, typer.Option(metavar="CHECK", help=f"{CHECK} '' removes it.")] = None,
     handover: Annotated[str | None, typer.Option(metavar="PATH", help=f"{HANDOVER} '' removes it.")] = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Change a VM that does not run."""
     body: dict[str, Any] = _given(vcpus=vcpus, cpu=cpu, check=check, handover=handover)
@@ -174,7 +175,8 @@ def set_(
     if not body:
         raise WrongUsage("nothing to set: --memory, --vcpus, --cpu, --option, --check or --handover")
     with Client() as api:
-        done(api.patch(path("vms", name), body), f"{name} is changed")
+        answer = api.patch(path("vms", name), body, dry_run=dry_run or None)
+        done(answer, f"{name} would be changed; nothing is" if dry_run else f"{name} is changed")
 
 
 @app.verb("start", "weft vm start web")

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from controller.core.intent import Intent
+from controller.core.intent import Endpoint, Intent
 from controller.core.persistent_map import changed
 
 
 def concerned(old: Intent, new: Intent) -> frozenset[str]:
     """Return the cloudlets, of either intent, whose desired state differs between the two.
 
-    Apart from its tenant's consent, an endpoint never changes once made. So a desired state differs only if the
-    cloudlet's own endpoints in force, its state, or the set of its endpoints' remotes differ. The cost is proportional
-    to the pools that changed, not to the region."""
+    A desired state differs only if the cloudlet's own endpoints in force, its state or its VTEP differ, or its
+    endpoints' remotes: which they are, or their prefixes and VTEPs. The cost is proportional to the pools that changed
+    and to those of the endpoints that did, not to the region."""
     names = {*_own_changes(old, new), *_of_hosts(old, new)}
     names -= {name for name in names if name in old.revoked and name in new.revoked}
-    return frozenset(names | _of_others(old, new))
+    return frozenset(names | _of_others(old, new) | {*_altered(old, new)})
 
 
 def turned(old: Intent, new: Intent) -> Iterator[str]:
@@ -80,6 +80,39 @@ class _Among:
     def _met(self, endpoint: str, among: frozenset[str]) -> frozenset[str]:
         pools = (self._intent.vcps[pool].members for pool in self._intent.pools_of.get(endpoint, ()))
         return frozenset().union(*(members & among for members in pools)) - {endpoint}
+
+
+def _altered(old: Intent, new: Intent) -> Iterator[str]:
+    """Yield the cloudlets whose own endpoints or VTEP were altered, and those that have such an endpoint as a
+    remote."""
+    for name in changed(old.endpoints, new.endpoints):
+        before, after = old.endpoints.get(name), new.endpoints.get(name)
+        if before is None or after is None:
+            continue
+        if _told(before) != _told(after) and new.cloudlets[after.cloudlet].speaks and not new.held(name):
+            yield after.cloudlet
+        if (before.prefix, before.prefix6) != (after.prefix, after.prefix6):
+            yield from _seeing(new, after)
+    for name in changed(old.cloudlets, new.cloudlets):
+        if name in old.cloudlets and name in new.cloudlets and old.cloudlets[name].vtep != new.cloudlets[name].vtep:
+            yield name
+            for endpoint in new.endpoints_of.get(name, ()):
+                yield from _seeing(new, endpoint)
+
+
+def _told(endpoint: Endpoint) -> tuple[object, ...]:
+    """Return the values of an endpoint that its agent is told and that can be altered."""
+    return endpoint.prefix, endpoint.prefix6, endpoint.ports, endpoint.vni, endpoint.mtu, endpoint.lease_seconds
+
+
+def _seeing(intent: Intent, endpoint: Endpoint) -> Iterator[str]:
+    """Yield the cloudlets that have an endpoint as a remote."""
+    if intent.cloudlets[endpoint.cloudlet].revoked:
+        return
+    for vcp in intent.pools_of.get(endpoint.name, ()):
+        for member in intent.vcps[vcp].members - {endpoint.name}:
+            if intent.cloudlets[cloudlet := intent.endpoints[member].cloudlet].speaks:
+                yield cloudlet
 
 
 def _of_hosts(old: Intent, new: Intent) -> Iterator[str]:

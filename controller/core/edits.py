@@ -1,55 +1,35 @@
 """Edits of the intent. All are pure: each raises Refused or returns the next intent. They leave the generation
 alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 
-from controller.core.addresses import MIN_MTU6, AddressPlan, PlanError
 from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
+from controller.core.lan_prefixes import check_gateway, plan4, plan6, vni_of
 from controller.core.pools import check_join, check_lan
 from controller.core.refusals import conflict, invalid, missing, unknown
 from controller.core.sites import MAX_INDEX, allot
 from controller.core.tenants import no_place
-from controller.wire.flavours import Flavour
-
-DEFAULT_VNI = 10000
+from controller.core.vteps import check_session, check_vtep, parse_vtep
 
 
 def add_cloudlet(intent: Intent, cloudlet: Cloudlet, speakers: Iterable[str]) -> Intent:
-    """Invite a cloudlet; one whose PE has no agent takes part at once. `speakers` are the route servers' addresses. A
-    VTEP may be one of them only if the cloudlet is the host of that route server and has its name."""
-    try:
-        vtep = IPv4Address(cloudlet.vtep)
-    except ValueError:
-        raise invalid("vtep", f"{cloudlet.vtep!r} is not an IPv4 address") from None
-    if vtep.is_unspecified or vtep.is_multicast or vtep == IPv4Address("255.255.255.255"):
-        raise invalid("vtep", f"{vtep} is not an address that a host can have")
+    """Invite a cloudlet; one whose PE has no agent takes part at once. `speakers` are the route servers' addresses."""
+    vtep = parse_vtep(cloudlet.vtep)
     if cloudlet.name in intent.cloudlets:
         raise conflict(f"there is a cloudlet {cloudlet.name!r} already", "name")
-    if owner := intent.vteps.owner(str(vtep)):
-        raise conflict(f"{vtep} is the VTEP of cloudlet {owner}", "vtep")
-    server = next((name for name, address in intent.route_servers.items() if address == str(vtep)), None)
-    if (server is not None or str(vtep) in set(speakers)) and server != cloudlet.name:
-        whose = (
-            f"the address of route server {server}: its host has that name" if server else "a route server's address"
-        )
-        raise conflict(f"{vtep} is {whose}", "vtep")
+    check_vtep(intent, cloudlet.name, vtep, speakers)
     if intent.route_servers.get(cloudlet.name, str(vtep)) != str(vtep):
         where = intent.route_servers[cloudlet.name]
         raise conflict(f"{cloudlet.name} is a route server, and its host has the VTEP {where}", "name")
-    for name in intent.lans.around(vtep):
-        raise conflict(f"{vtep} is inside {intent.endpoints[name].prefix}, the LAN of {name}", "vtep")
     _check_management(intent, cloudlet)
     state = CloudletState.ACTIVE if cloudlet.unmanaged else cloudlet.state
     return intent.with_cloudlet(replace(cloudlet, vtep=str(vtep), state=state))
 
 
 def _check_management(intent: Intent, cloudlet: Cloudlet) -> None:
+    check_session(cloudlet)
     if not cloudlet.unmanaged:
-        for field in ("asn", "ttl_security"):
-            if getattr(cloudlet, field) is not None:
-                raise invalid(field, f"only an unmanaged PE has its own: an agent configures the PE of {cloudlet.name}")
         if cloudlet.pe.routed:
             raise invalid("pe", f"agents build LANs, by VPLS and EVPN: a {cloudlet.pe} PE is unmanaged")
     elif intent.enrolled_only:
@@ -89,27 +69,6 @@ def end_credential(intent: Intent, name: str) -> Intent:
     if name not in intent.cloudlets:
         raise missing("cloudlet", name, intent.cloudlets)
     return intent.with_cloudlet(replace(intent.cloudlets[name], credential=None, key=None, revoked=True))
-
-
-def describe(
-    intent: Intent,
-    name: str,
-    *,
-    labels: Mapping[str, str] | None = None,
-    position: tuple[float | None, float | None] | None = None,
-) -> Intent:
-    """Set a cloudlet's labels, its position, or both. A position is latitude and longitude in WGS-84 degrees, or
-    neither."""
-    if name not in intent.cloudlets:
-        raise missing("cloudlet", name, intent.cloudlets)
-    cloudlet = intent.cloudlets[name]
-    latitude, longitude = (cloudlet.latitude, cloudlet.longitude) if position is None else position
-    if (latitude is None) != (longitude is None):
-        raise invalid("latitude" if latitude is None else "longitude", "a place has both latitude and longitude")
-    described = replace(
-        cloudlet, labels=cloudlet.labels if labels is None else labels, latitude=latitude, longitude=longitude
-    )
-    return intent if described == cloudlet else intent.with_cloudlet(described)
 
 
 def approve(intent: Intent, name: str) -> Intent:
@@ -155,11 +114,12 @@ def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str], as
         raise conflict(f"cloudlet {cloudlet.name} is draining", "cloudlet")
     if refused := no_place(intent.policy, endpoint.tenant, cloudlet):
         raise conflict(refused, "tenant")
-    plan = _plan(intent, endpoint.prefix, speakers)
-    if endpoint.gateway and endpoint.gateway != str(plan.gateway):
-        raise invalid("gateway", f"the gateway of {plan.network} is {plan.gateway}, the first address of the plan")
+    plan = plan4(intent, endpoint.prefix, speakers)
+    check_gateway(plan, endpoint.gateway)
     check_lan(intent, cloudlet.name, plan.network, "prefix")
-    plan6 = _plan6(intent, cloudlet.name, endpoint) if endpoint.prefix6 is not None else None
+    six = plan6(endpoint.prefix6, endpoint.mtu) if endpoint.prefix6 is not None else None
+    if six is not None:
+        check_lan(intent, cloudlet.name, six.network, "prefix6")
     siblings = intent.endpoints_of.get(cloudlet.name, ())
     return intent.with_endpoint(
         replace(
@@ -168,82 +128,11 @@ def add_endpoint(intent: Intent, endpoint: Endpoint, speakers: Iterable[str], as
             index=allot([e.index for e in siblings], MAX_INDEX, f"endpoint indexes of {cloudlet.name}"),
             prefix=str(plan.network),
             gateway=str(plan.gateway),
-            prefix6=str(plan6.network) if plan6 else None,
-            gateway6=str(plan6.gateway) if plan6 else None,
-            vni=_vni(cloudlet, endpoint.vni, siblings),
+            prefix6=str(six.network) if six else None,
+            gateway6=str(six.gateway) if six else None,
+            vni=vni_of(cloudlet, endpoint.vni, siblings),
         )
     )
-
-
-def _plan(intent: Intent, prefix: str, speakers: Iterable[str]) -> AddressPlan:
-    try:
-        plan = AddressPlan.of(prefix)
-    except PlanError as error:
-        raise invalid("prefix", str(error)) from None
-    lan = plan.network
-    if not isinstance(lan, IPv4Network):
-        raise invalid("prefix", f"{lan} is IPv6; a LAN's prefix is IPv4, and prefix6 its IPv6 one")
-    if lan.prefixlen < 8:
-        raise invalid("prefix", f"{lan} is larger than a /8")
-    for what, reserved in _RESERVED.items():
-        if lan.overlaps(reserved):
-            raise invalid("prefix", f"{lan} is in {reserved} ({what}), where no LAN can be")
-    if vtep := intent.vteps.inside(lan):
-        raise conflict(f"{lan} contains {vtep}, the VTEP of cloudlet {intent.vteps.owner(vtep)}", "prefix")
-    for address in speakers:
-        if ip_address(address) in lan:
-            raise conflict(f"{lan} contains {address}, a route server's address", "prefix")
-    return plan
-
-
-def _plan6(intent: Intent, cloudlet: str, endpoint: Endpoint) -> AddressPlan:
-    """Return the IPv6 plan beside the IPv4 one."""
-    try:
-        plan = AddressPlan.of(endpoint.prefix6 or "")
-    except PlanError as error:
-        raise invalid("prefix6", str(error)) from None
-    lan = plan.network
-    if not isinstance(lan, IPv6Network):
-        raise invalid("prefix6", f"{lan} is IPv4; a LAN's prefix6 is IPv6")
-    if lan.prefixlen < 64:
-        raise invalid("prefix6", f"{lan} is larger than a /64")
-    for what, reserved in _RESERVED6.items():
-        if lan.overlaps(reserved):
-            raise invalid("prefix6", f"{lan} is in {reserved} ({what}), where no LAN can be")
-    if endpoint.mtu < MIN_MTU6:
-        raise invalid("mtu", f"IPv6 needs {MIN_MTU6} bytes or more, not {endpoint.mtu}")
-    check_lan(intent, cloudlet, lan, "prefix6")
-    return plan
-
-
-_RESERVED6 = {
-    "unspecified, loopback and IPv4 addresses": IPv6Network("::/8"),
-    "link-local": IPv6Network("fe80::/10"),
-    "site-local": IPv6Network("fec0::/10"),
-    "multicast": IPv6Network("ff00::/8"),
-}
-
-_RESERVED = {
-    "this network": IPv4Network("0.0.0.0/8"),
-    "loopback": IPv4Network("127.0.0.0/8"),
-    "link-local": IPv4Network("169.254.0.0/16"),
-    "multicast": IPv4Network("224.0.0.0/4"),
-    "reserved": IPv4Network("240.0.0.0/4"),
-}
-
-
-def _vni(cloudlet: Cloudlet, vni: int | None, siblings: Iterable[Endpoint]) -> int | None:
-    if cloudlet.pe is not Flavour.EVPN:
-        if vni is not None and cloudlet.pe.routed:
-            raise invalid("vni", f"{cloudlet.name} is a {cloudlet.pe} PE: its routes have labels of its own")
-        if vni is not None:
-            raise invalid("vni", f"{cloudlet.name} is a VPLS PE: its VNIs are labels, and follow from index and VE ID")
-        return None
-    chosen = DEFAULT_VNI if vni is None else vni
-    for other in siblings:
-        if other.vni == chosen:
-            raise conflict(f"{other.name} of {cloudlet.name} has VNI {chosen}; choose another", "vni")
-    return chosen
 
 
 def remove_endpoint(intent: Intent, name: str) -> Intent:

@@ -79,9 +79,12 @@ def eligible(intent: Intent, rule: PolicyVcp, endpoint: str) -> bool:
 
 
 def concerned(old: Intent, new: Intent) -> Iterator[str]:
-    """Yield the endpoints that were made, those whose tenant's consent was given or withdrawn, and those of cloudlets
-    of which a property that policies use has changed."""
-    yield from (name for name in changed(old.endpoints, new.endpoints) if name not in old.endpoints)
+    """Yield the endpoints that were made, those that have another tenant, those whose tenant's consent was given or
+    withdrawn, and those of cloudlets of which a property that policies use has changed."""
+    for name in changed(old.endpoints, new.endpoints):
+        was, now = old.endpoints.get(name), new.endpoints.get(name)
+        if now is not None and (was is None or was.tenant != now.tenant):
+            yield name
     yield from turned(old, new)
     for name in changed(old.cloudlets, new.cloudlets):
         before, after = old.cloudlets.get(name), new.cloudlets.get(name)

@@ -25,6 +25,12 @@ def check_join(intent: Intent, vcp: str, endpoint: str) -> None:
     cloudlet = intent.cloudlets[joining.cloudlet]
     if cloudlet.state is not CloudletState.ACTIVE:
         raise conflict(f"{endpoint} is not active: its cloudlet {cloudlet.name} is {cloudlet.state}", "endpoint")
+    check_fit(intent, vcp, joining)
+
+
+def check_fit(intent: Intent, vcp: str, joining: Endpoint) -> None:
+    """Check that an endpoint fits beside the members of `vcp`, of which it is none."""
+    pool, endpoint, cloudlet = intent.vcps[vcp], joining.name, intent.cloudlets[joining.cloudlet]
     if cloudlet.pe is not pool.flavour:
         raise conflict(f"{vcp} is a pool of {pool.flavour} endpoints, and {endpoint} is {cloudlet.pe}", "endpoint")
     if refused := no_pool(intent.policy, joining, pool):

@@ -1,9 +1,11 @@
 """The conversion of the intent for route servers: the whole rule set, or the operations from one rule set to the
 next."""
 
+from functools import partial
 from ipaddress import ip_address
 
 from controller.core.affected import turned
+from controller.core.handovers import in_order
 from controller.core.intent import Cloudlet, Endpoint, Intent
 from controller.core.occupied import network
 from controller.core.persistent_map import changed
@@ -79,7 +81,8 @@ def rule_set(intent: Intent, asn: int) -> wire.RuleSet:
 
 def operations(old: Intent, new: Intent, asn: int) -> list[wire.Operation]:
     """Return the operations that turn `old`'s rule set into `new`'s: removals first, then additions, in an order in
-    which no operation names a missing object. The cost is proportional to the differences."""
+    which no operation names a missing object, and no PE takes an address that another one has. The cost is proportional
+    to the differences."""
     ops: list[wire.Operation] = []
     cloudlets, vcps = sorted(changed(old.cloudlets, new.cloudlets)), sorted(changed(old.vcps, new.vcps))
     endpoints = {e.name for name in cloudlets for i in (old, new) for e in i.endpoints_of.get(name, ())}
@@ -97,7 +100,7 @@ def operations(old: Intent, new: Intent, asn: int) -> list[wire.Operation]:
             ops += [wire.Leave(vcp=name, endpoint=e) for e in sorted(left) if _has(old, e)]
     ops += [wire.RemoveEndpoint(name=name) for name in sorted(gone_endpoints)]
     ops += [wire.RemovePeer(name=name) for name in cloudlets if _speaks(old, name) and not _speaks(new, name)]
-    for name in cloudlets:
+    for name in in_order(cloudlets, partial(_address, old), partial(_address, new)):
         pe = peer(new.cloudlets[name], asn) if _speaks(new, name) else None
         if pe is not None and not (_speaks(old, name) and peer(old.cloudlets[name], asn) == pe):
             ops.append(wire.SetPeer(peer=pe))
@@ -149,6 +152,11 @@ def apply(rules: wire.RuleSet, ops: list[wire.Operation], generation: int) -> wi
         endpoints=[endpoints[n] for n in sorted(endpoints)],
         vcps=[wire.Vcp(name=n, members=sorted(vcps[n])) for n in sorted(vcps)],
     )
+
+
+def _address(intent: Intent, cloudlet: str) -> str | None:
+    """Return the address of a PE as route servers know it, None if they know none."""
+    return intent.cloudlets[cloudlet].vtep if _speaks(intent, cloudlet) else None
 
 
 def _speaks(intent: Intent, cloudlet: str) -> bool:

@@ -10,6 +10,7 @@ from sqlalchemy import (
     CheckConstraint,
     ForeignKey,
     UniqueConstraint,
+    delete,
     func,
     insert,
     select,
@@ -90,3 +91,8 @@ async def return_all(session: AsyncSession, endpoint: str, epoch: int) -> None:
     """Give all blocks of an owner back to the controller."""
     mine = BlockRow.endpoint == endpoint, BlockRow.epoch == epoch
     await session.execute(update(BlockRow).where(*mine).values(epoch=OWN))
+
+
+async def remove_all(session: AsyncSession, endpoint: str) -> None:
+    """Take all blocks of an endpoint from their owners. None of them may have a pair."""
+    await session.execute(delete(BlockRow).where(BlockRow.endpoint == endpoint))

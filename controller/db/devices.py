@@ -125,6 +125,11 @@ def add_client(session: AsyncSession, device: str, kind: Kind, mac: str | None, 
     session.add(ClientRow(device=device, kind=kind, mac=mac, client_id=client_id))
 
 
+async def forget(session: AsyncSession, device: str, kind: Kind) -> None:
+    """Remove the identity of a device's MD or VM."""
+    await session.execute(delete(ClientRow).where(ClientRow.device == device, ClientRow.kind == kind))
+
+
 async def forget_client(session: AsyncSession, device: str, client_id: str) -> None:
     """Remove this client id from the device's VM; without a MAC, the VM is not known at all any more."""
     mine = ClientRow.device == device, ClientRow.kind == "vm", ClientRow.client_id == client_id

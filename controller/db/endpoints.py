@@ -11,8 +11,8 @@ from controller.db.base import NAME, Base, Time
 
 
 class EndpointRow(Base):
-    """One row per endpoint. It is only made and removed; only its tenant's consent changes: who gave it, and when it
-    was given or withdrawn last."""
+    """One row per endpoint. Its name, cloudlet, site number and index never change. `consent_at` is when its tenant's
+    consent was given or withdrawn last."""
 
     __tablename__ = "endpoints"
     __table_args__ = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from controller.core.changed_names import ChangedNames
 from controller.core.clock import now
+from controller.core.handovers import in_order
 from controller.core.intent import AnnouncePermit, Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.persistent_map import PersistentMap, changed
 from controller.db import announce_permits, families, generations
@@ -102,9 +104,9 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
     proportion to the difference."""
     await _remove(session, old, new)
     await _save_cloudlets(session, old, new)
+    await _save_endpoints(session, old, new)
     made = [new.endpoints[name] for name in changed(old.endpoints, new.endpoints) if name not in old.endpoints]
     await _insert(session, EndpointRow, [{**vars(endpoint), "ports": list(endpoint.ports)} for endpoint in made])
-    await _save_consents(session, old, new)
     for name in changed(old.vcps, new.vcps):
         if name in new.vcps:
             await _save_vcp(session, old.vcps.get(name), new.vcps[name], new.generation)
@@ -112,25 +114,37 @@ async def save(session: AsyncSession, old: Intent, new: Intent) -> None:
     await announce_permits.save(session, old.permits, new.permits)
 
 
-async def _save_consents(session: AsyncSession, old: Intent, new: Intent) -> None:
-    """Write consents, the only part of an endpoint that ever changes. One statement writes all that have the same
-    consenter."""
-    given: dict[str | None, list[str]] = {}
-    for name in changed(old.endpoints, new.endpoints):
+async def _save_endpoints(session: AsyncSession, old: Intent, new: Intent) -> None:
+    """Write the endpoints that are altered, and consents. One statement writes all that differ in the same way."""
+    alike: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for name in sorted(changed(old.endpoints, new.endpoints)):
         before, after = old.endpoints.get(name), new.endpoints.get(name)
-        if before and after and before.consented_by != after.consented_by:
-            given.setdefault(after.consented_by, []).append(name)
-    for who, names in given.items():
-        for some in _some(sorted(names)):
+        if before and after and (values := _differing(before, after)):
+            alike.setdefault(repr(values), (values, []))[1].append(name)
+    if swapped := [name for values, names in alike.values() if values.get("vni") is not None for name in names]:
+        # The endpoints of a cloudlet may exchange VNIs, and the database lets only one have each.
+        for some in _some(swapped):
+            await session.execute(update(EndpointRow).where(EndpointRow.name.in_(some)).values(vni=None))
+    for values, names in alike.values():
+        if values.keys() & {"consented_by", "tenant"}:
+            # A consent is one tenant's: that of the former one says nothing of the present one's.
+            values["consent_at"] = now() if "tenant" not in values or values.get("consented_by") else None
+        for some in _some(names):
             change = update(EndpointRow).where(EndpointRow.name.in_(some))
-            values = {"consented_by": who, "consent_at": now()}
             await session.execute(change.values(**values, revision=EndpointRow.revision + 1))
+
+
+def _differing(before: Endpoint, after: Endpoint) -> dict[str, Any]:
+    """Return the columns of an endpoint whose values differ."""
+    values = {field.name: getattr(after, field.name) for field in fields(Endpoint)}
+    values = {name: value for name, value in values.items() if value != getattr(before, name)}
+    return values | {"ports": list(after.ports)} if "ports" in values else values
 
 
 async def _save_cloudlets(session: AsyncSession, old: Intent, new: Intent) -> None:
     versions: dict[int, list[str]] = {}
     made: list[dict[str, Any]] = []
-    for name in changed(old.cloudlets, new.cloudlets):
+    for name in in_order(changed(old.cloudlets, new.cloudlets), partial(_vtep, old), partial(_vtep, new)):
         before, cloudlet = old.cloudlets.get(name), new.cloudlets.get(name)
         if cloudlet is None or before == cloudlet:
             continue
@@ -161,6 +175,11 @@ async def _save_cloudlets(session: AsyncSession, old: Intent, new: Intent) -> No
     for version, names in versions.items():
         for some in _some(names):
             await session.execute(update(CloudletRow).where(CloudletRow.name.in_(some)).values(version=version))
+
+
+def _vtep(intent: Intent, cloudlet: str) -> str | None:
+    found = intent.cloudlets.get(cloudlet)
+    return found.vtep if found is not None else None
 
 
 async def _remove(session: AsyncSession, old: Intent, new: Intent) -> None:

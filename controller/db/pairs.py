@@ -218,6 +218,12 @@ async def take(session: AsyncSession, pairs: Collection[int]) -> None:
     await session.execute(delete(PairRow).where(PairRow.id.in_(pairs)))
 
 
+async def take_all(session: AsyncSession, endpoint: str, at: datetime) -> None:
+    """Free all pairs of an endpoint. Raises IntegrityError if one of them has a lease or a static host."""
+    await session.execute(delete(LeaseRow).where(LeaseRow.endpoint == endpoint, LeaseRow.expires_at <= at))
+    await session.execute(delete(PairRow).where(PairRow.endpoint == endpoint))
+
+
 async def take_idle(
     session: AsyncSession, pairs: Collection[int], at: datetime, *still: ColumnElement[bool]
 ) -> set[int]:

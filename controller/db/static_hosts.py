@@ -114,6 +114,13 @@ async def name_declined(session: AsyncSession, endpoint: str, addresses: Collect
     await session.execute(delete(StaticHostRow).where(*there))
 
 
+async def forget_declined(session: AsyncSession, endpoint: str) -> None:
+    """Remove all notes of a LAN that clients found addresses in use. Their pairs stay without a device."""
+    await session.execute(
+        delete(StaticHostRow).where(StaticHostRow.endpoint == endpoint, StaticHostRow.until.is_not(None))
+    )
+
+
 async def over(session: AsyncSession, at: datetime) -> list[StaticHostRow]:
     """Return the hosts whose time is over."""
     return list(await session.scalars(select(StaticHostRow).where(StaticHostRow.until <= at)))

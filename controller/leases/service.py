@@ -8,6 +8,7 @@ from controller.core.intent import Intent
 from controller.leases.clones import ClonedClients
 from controller.leases.delegations import Delegations
 from controller.leases.leases import Leases
+from controller.leases.renumbering import Renumbering
 from controller.leases.reservations import Reservations
 from controller.leases.static_hosts import StaticHosts
 from controller.leases.usage import Stocks
@@ -34,6 +35,7 @@ class LeasesService(Service):
         self.stocks = Stocks(database, intent)
         self.static_hosts = StaticHosts(database, intent, wakeup)
         self.reservations = Reservations(database, self.leases, wakeup)
+        self.renumbering = Renumbering(self.leases.heard)
         replicas.hear[HEARD] = lambda who, words: self.leases.heard.update(words)
         replicas.hear[HELLO] = lambda who, words: replicas.tell(HEARD, self.leases.heard)
 

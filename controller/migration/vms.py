@@ -11,6 +11,7 @@ from controller.core.destinations import check_agent
 from controller.core.intent import Intent
 from controller.core.refusals import conflict, invalid, unknown
 from controller.db import announce_permits, devices, endpoints, events, names
+from controller.db import moves as moves_table
 from controller.db import vms as table
 from controller.db.engine import Database, Lock, alone
 from controller.db.vms import IDLE, STARTING, STOPPING, VmRow
@@ -43,36 +44,21 @@ class Vms:
         """Record a VM for a device, at a LAN; it does not run yet. Whichever of its vNICs asks DHCP from now on gets
         the odd address above the device's. `cpu` is the choice of its CPU, and `anew` how it starts anew elsewhere.
         Raises Refused."""
-        if machine.macs[0] == machine.macs[1]:
-            raise invalid("macs", f"both vNICs have {machine.macs[0]}")
-        if endpoint not in self._intent().endpoints:
-            raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
-        check_agent(self._intent(), endpoint)
+        intent = self._intent
+        check_machine(intent(), machine, endpoint)
 
         async def work(session: AsyncSession) -> None:
-            await alone(session, Lock.VMS)
-            if not await endpoints.there(session, [endpoint]):
-                raise unknown("endpoint", "endpoint", endpoint, self._intent().endpoints)
-            await check_free(session, machine, device)
-            await vm_images.check(session, self._intent(), machine, endpoint)
-            await vm_cpus.check(session, self._intent(), cpu, machine.driver, endpoint)
-            evpn = self._intent().flavour(endpoint) is Flavour.EVPN
-            if evpn and (refused := full(endpoint, await table.count(session, endpoint))):
-                raise conflict(refused, "endpoint")
-            await register(session, machine, device)
-            await announce_permits.note(session, machine.name)
-            made = machine.model_dump(mode="json")
-            row = VmRow(name=machine.name, device=device, endpoint=endpoint, machine=made, cpu=cpu)
-            row.initiation = anew.model_dump(exclude_none=True) or None
-            session.add(row)
-            text = f"VM {machine.name} of {device} was added at {endpoint}"
-            await events.add(session, "vm-added", machine.name, text, device=device, endpoint=endpoint)
+            await add_vm(session, intent(), machine, device, endpoint, cpu, anew)
 
         try:
             await self._database.transact(work)
         except IntegrityError as error:
             raise conflict("another VM or device has this name, MAC or client id") from error
-        self._moves.work.set()  # the leader updates its announce permits
+        self.told()
+
+    def told(self) -> None:
+        """Tell others that VMs were added, changed or removed."""
+        self._moves.work.set()  # the leader updates their announce permits
         self._wakeup.ring()
 
     async def change(
@@ -86,15 +72,7 @@ class Vms:
         """Change the machine of a VM that does not run; with `cpu`, also the choice of its CPU, which its next start
         settles; with `renew`, also how it starts anew elsewhere. Raises Refused."""
         async with self._database.write() as session:
-            row = await _idle(session, name, check, "changed")
-            row.machine = amend(row.made_of).model_dump(mode="json", exclude={"cpu"})
-            if cpu is not None:
-                await vm_cpus.check(session, self._intent(), cpu, row.machine["driver"], row.endpoint)
-                row.cpu, row.cpu_settled = cpu, None
-            if renew is not None:
-                row.initiation = renew(row.anew).model_dump(exclude_none=True) or None
-            row.revision += 1
-            await events.add(session, "vm-changed", name, f"VM {name} was changed")
+            await alter_vm(session, self._intent(), name, check, amend, cpu, renew)
         self._wakeup.ring()
 
     async def start(self, name: str, check: Check) -> None:
@@ -140,14 +118,72 @@ class Vms:
         """Forget a VM that does not run; with `force` also one that runs, which then runs on unattended. Raises
         Refused."""
         async with self._database.write() as session:
-            row = await (_there if force else _idle)(session, name, check, "removed")
-            await devices.forget_client(session, row.device, client_id(name))
-            await session.delete(row)
-            await announce_permits.note(session, name)
-            text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
-            await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
-        self._moves.work.set()  # the leader updates its announce permits
-        self._wakeup.ring()
+            await remove_vm(session, name, check, force=force)
+        self.told()
+
+
+def check_machine(intent: Intent, machine: Machine, endpoint: str) -> None:
+    """Raise Refused if a machine cannot be at an endpoint, whatever the database has."""
+    if machine.macs[0] == machine.macs[1]:
+        raise invalid("macs", f"both vNICs have {machine.macs[0]}")
+    if endpoint not in intent.endpoints:
+        raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
+    check_agent(intent, endpoint)
+
+
+async def add_vm(
+    session: AsyncSession, intent: Intent, machine: Machine, device: str, endpoint: str, cpu: str, anew: Initiation
+) -> None:
+    """Do the work of `Vms.add` in a transaction. Raises Refused."""
+    await alone(session, Lock.VMS)
+    if not await endpoints.there(session, [endpoint]):
+        raise unknown("endpoint", "endpoint", endpoint, intent.endpoints)
+    await check_free(session, machine, device)
+    await vm_images.check(session, intent, machine, endpoint)
+    await vm_cpus.check(session, intent, cpu, machine.driver, endpoint)
+    evpn = intent.flavour(endpoint) is Flavour.EVPN
+    if evpn and (refused := full(endpoint, await table.count(session, endpoint))):
+        raise conflict(refused, "endpoint")
+    await register(session, machine, device)
+    await announce_permits.note(session, machine.name)
+    made = machine.model_dump(mode="json")
+    row = VmRow(name=machine.name, device=device, endpoint=endpoint, machine=made, cpu=cpu)
+    row.initiation = anew.model_dump(exclude_none=True) or None
+    session.add(row)
+    text = f"VM {machine.name} of {device} was added at {endpoint}"
+    await events.add(session, "vm-added", machine.name, text, device=device, endpoint=endpoint)
+
+
+async def alter_vm(
+    session: AsyncSession,
+    intent: Intent,
+    name: str,
+    check: Check,
+    amend: Callable[[Machine], Machine],
+    cpu: str | None = None,
+    renew: Callable[[Initiation], Initiation] | None = None,
+) -> VmRow:
+    """Do the work of `Vms.change` in a transaction, and return the VM. Raises Refused."""
+    row = await _idle(session, name, check, "changed")
+    row.machine = amend(row.made_of).model_dump(mode="json", exclude={"cpu"})
+    if cpu is not None:
+        await vm_cpus.check(session, intent, cpu, row.machine["driver"], row.endpoint)
+        row.cpu, row.cpu_settled = cpu, None
+    if renew is not None:
+        row.initiation = renew(row.anew).model_dump(exclude_none=True) or None
+    row.revision += 1
+    await events.add(session, "vm-changed", name, f"VM {name} was changed")
+    return row
+
+
+async def remove_vm(session: AsyncSession, name: str, check: Check, *, force: bool = False) -> None:
+    """Do the work of `Vms.remove` in a transaction. Raises Refused."""
+    row = await (_there if force else _idle)(session, name, check, "removed")
+    await devices.forget_client(session, row.device, client_id(name))
+    await session.delete(row)
+    await announce_permits.note(session, name)
+    text = f"VM {name} of {row.device} was removed" + (f", {row.condition} as it was" if force else "")
+    await events.add(session, "vm-removed", name, text, device=row.device, endpoint=row.endpoint)
 
 
 async def _ordered(session: AsyncSession, row: VmRow, condition: str, what: str) -> None:
@@ -172,6 +208,13 @@ async def refuse_running(session: AsyncSession, cloudlet: str, endpoints: Collec
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         there = f"the VM {rows[0].name} is {rows[0].condition} at {rows[0].endpoint}{more}"
         raise conflict(f"{there}, and cannot leave once {cloudlet} drains: evacuate {cloudlet} first, or force it")
+
+
+async def refuse_moving(session: AsyncSession, cloudlet: str) -> None:
+    """Raise Refused if VMs are being moved from or to a cloudlet: both ends of a move know the other's VTEP."""
+    if rows := [row for row in await moves_table.at(session, cloudlet) if row.live is not None]:
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        raise conflict(f"the move {rows[0].name} of {rows[0].vm}{more} is under way: wait for its end", "vtep")
 
 
 async def _there(session: AsyncSession, name: str, check: Check, done: str = "started") -> VmRow:

@@ -138,8 +138,7 @@ REMEDIES: dict[DifferenceKind, str] = {
     ),
     DifferenceKind.SETTING: "set the named sysctl to the expected value, and in /etc/sysctl.d so that it stays",
     DifferenceKind.MTU_MISMATCH: (
-        "give both endpoints the same MTU: create one of them anew (`weft endpoint add --mtu`), or set it at "
-        "the foreign PE"
+        "give both endpoints the same MTU (`weft endpoint set --mtu`), or set it at the foreign PE"
     ),
     DifferenceKind.CONTROL_WORD: "switch the control word off at the foreign PE: VXLAN carries none",
     DifferenceKind.CLONED_CLIENT: (

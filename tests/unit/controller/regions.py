@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from controller.core import edits, machines
+from controller.core import alterations, edits, machines
 from controller.core.announce_permits import permit
 from controller.core.intent import Cloudlet, CloudletState, Endpoint, Intent, Vcp
 from controller.core.refusals import Refused
@@ -60,6 +60,30 @@ _pool = st.builds("p{}".format, st.integers(0, POOLS - 1))
 _name = st.builds("c{}".format, _number)
 _lan = st.builds(lan, _number, st.integers(0, LANS - 1), st.sampled_from(PREFIXES))
 
+LAN_FIELDS: list[alterations.Fields] = [
+    {"mtu": 1400},
+    {"mtu": 1450, "lease_seconds": 60},
+    {"ports": ("md*", "vm*")},
+    {"max_routes": 9},
+    {"tenant": "acme"},
+    {"vni": 7},
+    {"vni": None},
+    {"prefix": "10.1.0.0/24"},
+    {"prefix": "10.1.0.128/25"},
+    {"prefix": "10.6.0.0/24", "mtu": 1300},
+    {"prefix6": "2001:db8:1::/64"},
+    {"prefix6": None},
+]
+CLOUDLET_FIELDS: list[alterations.Fields] = [
+    {"vtep": "192.0.2.3"},
+    {"vtep": "192.0.2.91"},
+    {"vtep": "192.0.2.92", "labels": {"city": "turin"}},
+    {"vtep": "10.1.0.9"},
+    {"asn": 64901, "ttl_security": 3},
+    {"asn": None},
+    {"latitude": 45.0, "longitude": 7.0},
+]
+
 STEPS = st.one_of(
     st.tuples(st.just("add_endpoint"), _lan),
     st.tuples(st.just("add_endpoint"), _lan),
@@ -67,6 +91,9 @@ STEPS = st.one_of(
     st.tuples(st.just("join"), _pool, _endpoint),
     st.tuples(st.just("join"), _pool, _endpoint),
     st.tuples(st.just("leave"), _pool, _endpoint),
+    st.tuples(st.just("alter_endpoint"), _endpoint, st.sampled_from(LAN_FIELDS)),
+    st.tuples(st.just("alter_endpoint"), _endpoint, st.sampled_from(LAN_FIELDS)),
+    st.tuples(st.just("alter_cloudlet"), _name, st.sampled_from(CLOUDLET_FIELDS)),
     st.tuples(st.just("remove_endpoint"), _endpoint),
     st.tuples(st.just("drain"), _name),
     st.tuples(st.just("approve"), _name),
@@ -92,7 +119,8 @@ def step(intent: Intent, edit: tuple[object, ...]) -> Intent:
         if name == "enrol":
             cloudlet = str(arguments[0])
             return edits.enrol(intent, cloudlet, CloudletState.ACTIVE, f"of {cloudlet}", None)
-        after: Intent = getattr(edits, str(name))(intent, *arguments)
+        module = alterations if str(name).startswith("alter_") else edits
+        after: Intent = getattr(module, str(name))(intent, *arguments)
     except Refused:
         return intent
     return after

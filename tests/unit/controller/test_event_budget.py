@@ -21,9 +21,10 @@ from tests.unit.controller.conftest import Controller
 
 OWN = {
     "api/applying.py",
+    "api/cloudlet_alterations.py",
     "api/cloudlets.py",
     "api/consents.py",
-    "api/devices.py",
+    "api/endpoint_alterations.py",
     "api/endpoints.py",
     "api/enrolments.py",  # an operator made the token
     "api/held.py",
@@ -33,6 +34,7 @@ OWN = {
     "auth/tokens.py",
     "changes/drift.py",
     "changes/flow.py",
+    "leases/devices.py",
     "leases/reservations.py",
     "migration/controller_steps.py",
     "migration/initiations.py",  # each is a move's

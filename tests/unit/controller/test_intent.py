@@ -44,8 +44,6 @@ def test_operations_cross_any_distance(one: list[tuple[object, ...]], other: lis
         a = step(a, edit)
     for edit in other:
         b = step(b, edit)
-    if any(a.endpoints[n] != b.endpoints[n] for n in a.endpoints.keys() & b.endpoints.keys()):
-        return  # an endpoint never changes under its name
     if any(a.vcps[n].flavour != b.vcps[n].flavour for n in a.vcps.keys() & b.vcps.keys()):
         return
     assert apply(rule_set(a, 65000), operations(a, b, 65000), 0) == rule_set(b, 65000)

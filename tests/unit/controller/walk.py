@@ -70,6 +70,8 @@ def tell(say: Say) -> None:
 def use(say: Say) -> None:
     """Make the calls by which operators change and read the present objects."""
     say("PATCH /api/v1/cloudlets/{name}", {"labels": {"a": "b"}}, name="c2")
+    say("PATCH /api/v1/endpoints/{name}", {"mtu": 1400, "ports": ["md*"], "max_routes": None}, name="c2-lan")
+    say("PATCH /api/v1/devices/{name}", {"client_id": "01aa"}, name="m1")
     say("POST /api/v1/cloudlets", {"name": "r1", "pe": "evpn", "vtep": "192.0.2.77", "unmanaged": True})
     say("GET /api/v1/cloudlets/{name}/report", name="c1")
     say("GET /api/v1/cloudlets/{name}/configuration", name="r1", **{"for": "frr"})

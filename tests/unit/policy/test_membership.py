@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.core import edits
+from controller.core.alterations import alter_cloudlet
 from controller.core.following import asked, eligible, followed
 from controller.core.intent import CloudletState, Endpoint, Intent, Vcp
 from controller.core.membership import settled
@@ -169,9 +170,9 @@ def happened(intent: Intent, event: tuple[object, ...]) -> Intent:
             case "remove":
                 return edits.remove_cloudlet(intent, name)
             case "label":
-                return edits.describe(intent, name, labels={"city": str(more[0])})
+                return alter_cloudlet(intent, name, {"labels": {"city": str(more[0])}})
             case _:
-                return edits.describe(intent, name, position=(45 + int(str(more[0])) * STEP, 7.0))
+                return alter_cloudlet(intent, name, {"latitude": 45 + int(str(more[0])) * STEP, "longitude": 7.0})
     except Refused:
         return intent
 
@@ -210,7 +211,7 @@ def test_what_is_joined_or_left_by_hand_stays_as_it_is() -> None:
     intent = under(region(*(cloudlet(n) for n in (0, 1, 2))), rules)
     by_hand = edits.leave(edits.join(intent, "blue", "c2-lan"), "blue", "c0-lan")
     assert followed(intent, by_hand, {}).intent is by_hand
-    later = edits.describe(by_hand, "c0", labels={"city": "rome"})
+    later = alter_cloudlet(by_hand, "c0", {"labels": {"city": "rome"}})
     assert members(followed(by_hand, later, {}).intent) == {"blue": ["c1-lan", "c2-lan"]}
     steps = plan(later, settled(later, {}))
     assert (steps.join, steps.leave) == ((("blue", "c0-lan"),), (("blue", "c2-lan"),))
@@ -246,7 +247,7 @@ def test_removing_the_one_in_the_middle_splits_a_pool() -> None:
     back = followed(after.intent, edits.approve(after.intent, "c2"), {})
     assert members(back.intent)["metro-1"] == ["c0-lan", "c1-lan", "c2-lan"]
     assert members(back.intent)["metro-3"] == ["c2-lan", "c4-lan", "c5-lan"]  # in both, and they are not merged
-    alone = followed(back.intent, edits.describe(back.intent, "c6", position=(50.0, 7.0)), {})
+    alone = followed(back.intent, alter_cloudlet(back.intent, "c6", {"latitude": 50.0, "longitude": 7.0}), {})
     assert members(alone.intent)["metro-4"] == ["c6-lan"] and "metro-2" not in alone.intent.vcps
 
 
