@@ -53,8 +53,8 @@ def routes(count: int, nlri: str = "65000:{n} ve {n} base 1") -> list[dict[str, 
     attributes = {"originator_id": "192.0.2.1", "extended_communities": ["rt 65000:1"], "local_pref": {"value": 100}}
     return [
         base
-        | {"nlri": nlri.replace("{n}", str(n)), "key": f"{n:08x}", "rd": f"65000:{n}", "rts": ["65000:1"], "received_at": AT}
-        | {"details": details, "attributes": attributes}
+        | {"nlri": nlri.replace("{n}", str(n)), "key": f"{n:08x}", "rd": f"65000:{n}", "rts": ["65000:1"]}
+        | {"received_at": AT, "details": details, "attributes": attributes}
         for n in range(1, count + 1)
     ]
 
