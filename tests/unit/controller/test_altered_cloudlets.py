@@ -39,7 +39,8 @@ async def test_another_vtep_reaches_all_that_have_tunnels_there(
     assert (await agents[1].document(told["generation"])).endpoints[0].remotes[0].vtep == "192.0.2.77"
     await eventually(lambda: route_server.rules == rule_set(controller.region.intent, 65000))
     assert {p.name: p.address for p in route_server.rules.peers}["c1"] == "192.0.2.77"
-    assert route_server.rules.endpoints[0].permits.next_hops == ["192.0.2.77"]
+    permits = route_server.rules.endpoints[0].permits
+    assert permits is not None and permits.next_hops == ["192.0.2.77"]
     assert (await controller.get("/cloudlets/c1"))["vtep"] == "192.0.2.77"
 
 

@@ -9,7 +9,8 @@ from controller.core.handovers import in_order
 def test_a_value_is_given_up_before_it_is_taken() -> None:
     before, after = {"a": 1, "b": 2, "c": 3}, {"a": 2, "b": 3, "c": 4}
     assert in_order(before, before.get, after.get) == ["c", "b", "a"]
-    assert in_order(["a", "b"], {}.get, {"a": 1, "b": 2}.get) == ["a", "b"]
+    nobody: dict[str, int] = {}
+    assert in_order(["a", "b"], nobody.get, {"a": 1, "b": 2}.get) == ["a", "b"]
 
 
 def test_an_exchange_has_no_order() -> None:
