@@ -34,6 +34,7 @@ const result = (more: Partial<ChangeResult>): ChangeResult => ({
   dry_run: false,
   confirm_by: null,
   followed: null,
+  interrupted: [],
   ...more,
 });
 

@@ -68,6 +68,7 @@ export const de: Texts = {
     agents: 'Kerne',
     agrees: (time: string) => `stimmt überein nach ${time}`,
     waits: 'hat nicht gezeigt, dass er übereinstimmt',
+    interrupted: 'Unterbrochen',
     unreachable: (names: string) => `Ohne Quittung: ${names}. Sie holen auf, sobald sie wieder da sind.`,
     behind: (names: string) => `PEs, die nicht annehmen, was ihnen gesendet wird: ${names}.`,
     unmanaged: (names: string) => `PEs ohne Agenten, deren Kerne nicht bekannt sind: ${names}.`,

@@ -66,6 +66,7 @@ export const en = {
     agents: 'Kernels',
     agrees: (time: string) => `agrees after ${time}`,
     waits: 'has not shown that it agrees',
+    interrupted: 'Interrupted',
     unreachable: (names: string) => `Without a receipt: ${names}. They catch up when they are back.`,
     behind: (names: string) => `PEs that do not take what they are sent: ${names}.`,
     unmanaged: (names: string) => `PEs without an agent, whose kernels are not known: ${names}.`,
