@@ -1,4 +1,4 @@
-"""What happens in the region shows without reloading, also after the controller was away."""
+"""A page shows each change of the region without reloading, also after the controller was away."""
 
 import asyncio
 import re

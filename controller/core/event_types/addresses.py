@@ -8,6 +8,7 @@ _LEASE = ("endpoint", "address", "kind", "mac")
 
 ADDRESSES: Mapping[str, EventType] = {
     "device-registered": EventType("A device was registered.", "device", "operator"),
+    "device-changed": EventType("Values of a device were changed.", "device", "operator"),
     "device-forgotten": EventType("A device was removed, with its pairs.", "device", "operator"),
     "device-seen": EventType(
         "A device has settled at another LAN.", "device", "device", ("endpoint", "before", "how", "after_seconds")

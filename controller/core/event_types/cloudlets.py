@@ -19,6 +19,10 @@ CLOUDLETS: Mapping[str, EventType] = {
     "cloudlet-token": EventType("A new enrolment token was made.", "cloudlet", "operator"),
     "cloudlet-enrolled": EventType("An agent enrolled with its token.", "cloudlet", "agent"),
     "cloudlet-approved": EventType("A cloudlet was made active.", "cloudlet", "operator"),
+    "cloudlet-described": EventType("A cloudlet got other labels or another position.", "cloudlet", "operator"),
+    "cloudlet-changed": EventType(
+        "A cloudlet got another VTEP, AS number, bound of hops or rule of approval.", "cloudlet", "operator"
+    ),
     "cloudlet-drained": EventType("A cloudlet left all pools, and is kept out of them.", "cloudlet", "operator"),
     "cloudlet-removed": EventType("A cloudlet was removed with its endpoints.", "cloudlet", "operator"),
     "agent-refused": EventType(

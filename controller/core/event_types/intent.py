@@ -8,6 +8,7 @@ _DISAGREES = ("generation", "database")
 
 INTENT: Mapping[str, EventType] = {
     "endpoint-created": EventType("An endpoint was added.", "endpoint", "operator", ("cloudlet",)),
+    "endpoint-changed": EventType("Values of an endpoint were changed.", "endpoint", "operator"),
     "endpoint-removed": EventType("An endpoint was removed.", "endpoint", "operator"),
     "vcp-created": EventType("A VCP was added.", "VCP", "operator"),
     "vcp-removed": EventType("A VCP was removed.", "VCP", "operator"),

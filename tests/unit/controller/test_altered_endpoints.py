@@ -176,7 +176,7 @@ async def test_a_renumbered_lan_begins_anew(controller: Controller) -> None:
     problem(await patch(controller, {"prefix": "10.77.0.0/24"}), 409, reason="has not yet told which addresses")
     controller.region.leases.leases.hear("c1-lan")
     await done(controller, {"prefix": "10.77.0.0/24"})
-    async with controller.region.database.read() as session:
+    async with controller.region.database.write() as session:  # PostgreSQL locks no row for a reader
         assert await pairs.of_device(session, "m1") == []
         assert await blocks.of(session, "c1-lan", 1) == set()
         former = await delegations.locked(session, "c1-lan", "0" * 32)

@@ -37,6 +37,7 @@ COMPUTED = {
     "controller/agents/neighbours.py": {"neighbour-possible", "neighbour-lost"},
     "controller/agents/tunnels.py": set(TUNNELS.values()),
     "controller/api/applying.py": {"consent-counted", "consent-awaited"},
+    "controller/api/cloudlet_alterations.py": {f"cloudlet-{done}" for done in ("described", "changed")},
     "controller/api/cloudlets.py": {f"cloudlet-{done}" for done in ("approved", "drained", "removed")},
     "controller/api/consents.py": {f"consent-{done}" for done in ("given", "withdrawn")},
     "controller/api/members.py": {f"member-{done}" for done in ("joined", "left")},
