@@ -76,10 +76,10 @@ TABLE = {
 }
 """The table, by the tags of the API's operations."""
 
-PATH, QUERY, OWN = "path", "query", "own"
+PATH, QUERY, OWN, SELF = "path", "query", "own", "self"
 
 TENANTS = {
-    ("GET", "/api/v1/whoami"): (OWN, ""),
+    ("GET", "/api/v1/whoami"): (SELF, ""),
     ("GET", "/api/v1/endpoints"): (OWN, ""),
     ("GET", "/api/v1/endpoints/{name}"): (PATH, "name"),
     ("POST", "/api/v1/endpoints/{name}/consent"): (PATH, "name"),
@@ -95,7 +95,7 @@ TENANTS = {
     ("GET", "/api/v1/vms"): (QUERY, "endpoint"),
 }
 """The operations of a tenant, and where the request names the endpoint, which must be its own: in the path, in the
-query, or nowhere, as the answer contains only the tenant's own."""
+query, or nowhere, as the answer contains only the tenant's own, or nothing but the caller."""
 
 UNKNOWN = Least(Role.ADMIN, Role.ADMIN)
 

@@ -14,7 +14,7 @@ BUDGET = 300_000
 """Bytes of JavaScript and CSS, compressed, that the first view may need."""
 
 FIRST = ("index.html", "src/pages/overview/Overview.svelte")
-"""The parts of the first view: the entry, and the page that most users see first."""
+"""The chunks of the first view: the entry, and the page that most users see first."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A page shows each change of the region without reloading, also after the controller was away."""
+"""The page shows events without reloading, also after the controller was away."""
 
 import asyncio
 import re

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from controller.api import access
-from controller.core.roles import PATH, QUERY, TABLE, TENANTS, Role, lacking
+from controller.core.roles import PATH, QUERY, SELF, TABLE, TENANTS, Role, lacking
 from controller.db import endpoints
 from controller.db.schema import metadata
 from tests.unit.controller.conftest import Controller, problem
@@ -131,7 +131,7 @@ async def test_without_the_check_it_would_show(controller: Controller, monkeypat
     monkeypatch.setattr(access, "_keep_to_own", lambda *_: None)
     monkeypatch.setattr(endpoints, "page", lambda session, after, limit, cloudlet, _: page(session, after, limit))
     found = await breaches(controller)
-    for method, path in TENANTS:
+    for method, path in (operation for operation, (where, _) in TENANTS.items() if where != SELF):
         assert any(one.startswith(f"{method} {path} ") for one in found), f"{method} {path}: nothing shows without it"
 
 
