@@ -1,6 +1,7 @@
 """Signing in to the web UI and out of it. Only the UI's listener serves these paths; they are no part of the REST
 API."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated
 
@@ -72,9 +73,9 @@ async def sign_in(body: Credentials, request: Request, region: Running, response
     found, grant = await _granted(region, body.token.strip())
     let_in(found.name, 200)
     shown: ShownSession | None = request.scope.get(SESSION)
-    secret = await region.auth.sessions.begin(grant, shown.secret if shown else None)
-    _set(response, COOKIE, secret)
-    return described(found, region)
+    secret, until = await region.auth.sessions.begin(grant, shown.secret if shown else None)
+    _set(response, secret)
+    return described(replace(found, until=until), region)
 
 
 @router.delete("/session", status_code=204)
@@ -124,9 +125,9 @@ async def from_issuer(
     except NoRole:
         return _home("no-role")
     with asks(found.name, "GET", CALLBACK, 303):
-        secret = await region.auth.sessions.begin(grant, request.cookies.get(COOKIE))
+        secret, _ = await region.auth.sessions.begin(grant, request.cookies.get(COOKIE))
     answer = _home()
-    _set(answer, COOKIE, secret)
+    _set(answer, secret)
     return answer
 
 
@@ -159,6 +160,6 @@ def _home(code: str = "") -> Response:
     return answer
 
 
-def _set(response: Response, name: str, secret: str) -> None:
+def _set(response: Response, secret: str) -> None:
     """Set the session's cookie: it ends with the browser, and no script and no other site gets it."""
-    response.set_cookie(name, secret, path="/", secure=True, httponly=True, samesite="strict")
+    response.set_cookie(COOKIE, secret, path="/", secure=True, httponly=True, samesite="strict")

@@ -60,9 +60,9 @@ class Sessions:
         self._database, self._tokens, self._admin, self._mapped = database, tokens, admin, mapped
         self.idle, self._lifetime = idle, lifetime
 
-    async def begin(self, grant: Grant, before: str | None = None) -> str:
-        """Begin a session and return its secret. Ends the session `before` of the same browser, so that no session
-        outlives a sign-in, and none that an attacker knows becomes the user's."""
+    async def begin(self, grant: Grant, before: str | None = None) -> tuple[str, datetime]:
+        """Begin a session and return its secret and its end. Ends the session `before` of the same browser, so that no
+        session outlives a sign-in, and none that an attacker knows becomes the user's."""
         secret, end = secrets.new_secret(), now() + self._lifetime
         until = end if grant.until is None else min(end, grant.until)
         async with self._database.write() as session:
@@ -76,7 +76,7 @@ class Sessions:
                 credential=grant.credential,
                 claims=grant.claims,
             )
-        return secret
+        return secret, until
 
     async def caller(self, shown: ShownSession) -> Caller | None:
         """Return the user of a session, or None if it is over. `until` of the caller is the end of the session."""

@@ -43,7 +43,7 @@ async def test_a_change_on_trial_has_a_banner(window: Window) -> None:
 
 
 async def test_the_controller_goes_away_and_comes_back(open_window: Open) -> None:
-    """The page keeps its contents, says that they are old, tries again by itself, and shows what it has missed."""
+    """The page keeps its content, says that it is old, tries again by itself, and shows what it has missed."""
     async with open_window() as first:
         port, token = int(first.url.rpartition(":")[2]), await first.token("viewer")
         visit = visiting(first.browser, first.url)

@@ -1,6 +1,6 @@
 """Sessions of the web UI: what begins one, what ends it, and the attacks on it."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
@@ -35,6 +35,8 @@ async def test_a_token_is_traded_for_a_session(ui: UiSite) -> None:
         assert token not in answer.text
         cookie = answer.headers["set-cookie"]
         secret = answer.cookies[COOKIE]
+        until = datetime.fromisoformat(answer.json()["until"])
+        assert until <= now() + timedelta(seconds=43_200), "the token lasts longer"
         words = {word.strip().lower() for word in cookie.split(";")[1:]}
         assert words == {"httponly", "path=/", "samesite=strict", "secure"}, "and no domain, no age"
         assert cookie.startswith("__Host-"), "browsers take it from this very host alone"
