@@ -41,6 +41,9 @@ ENVIRONMENT = """environment:
   WEFT_UI_SESSION_SECONDS       how long a session lasts at most (43200)
   WEFT_ENROLLED_ONLY            true: route servers accept no BGP session of a cloudlet without an agent (false)
   WEFT_SESSION_SECRET_FILE      file with a secret that BGP sessions are signed by; without it they are not
+  WEFT_WEBHOOK_KEY_FILE         file with a secret that the secrets of webhooks are encrypted with; without it there are
+                                no webhooks
+  WEFT_WEBHOOK_HTTP             true: webhooks may go to other machines over http:// too (false)
   WEFT_CERTIFICATE_SECONDS      how long a cloudlet's certificate is good for (86400)
   WEFT_CONNECTIONS              connections that may be open (10000)
   WEFT_PEER_CONNECTIONS         connections from one address, or one IPv6 /64 (2500)

@@ -24,6 +24,7 @@ from controller.runtime.service import Service
 from controller.runtime.supervisor import Supervisor
 from controller.runtime.wakeup import Wakeup
 from controller.settings import Settings
+from controller.webhooks.service import WebhooksService
 from controller.wire.desired import Speaker
 
 
@@ -44,6 +45,7 @@ class Region:
     leases: LeasesService
     migration: MigrationService
     route_servers: RouteServersService
+    webhooks: WebhooksService
     ended: list[str] = field(default_factory=list)
 
     @property
@@ -51,7 +53,8 @@ class Region:
         """The services in the order in which they start: tables, intent, the other replicas, and the services that need
         them."""
         before = (self.records, self.auth, self.changes, self.replication)
-        return (*before, self.agents, self.identity, self.leases, self.migration, self.route_servers)
+        after = (self.agents, self.identity, self.leases, self.migration, self.route_servers, self.webhooks)
+        return (*before, *after)
 
     @property
     def intent(self) -> Intent:
@@ -101,6 +104,7 @@ def compose(settings: Settings) -> Region:
         leases=leases,
         migration=MigrationService(runtime, registry, changes, leases, replicas),
         route_servers=route_servers,
+        webhooks=WebhooksService(settings, runtime, leadership),
     )
 
 

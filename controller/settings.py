@@ -155,6 +155,12 @@ class Settings(BaseSettings):
     asn: Annotated[int, Field(ge=1, le=4294967294)] = 65000
     """AS number of the region."""
 
+    webhook_key_file: Path | None = None
+    """File with the key that encrypts the secrets of webhooks; without it none can be registered."""
+
+    webhook_http: bool = False
+    """Whether webhooks may have http:// URLs on other machines."""
+
     enrolled_only: bool = False
     """Whether route servers accept BGP sessions of enrolled cloudlets only, and of no PE without an agent."""
 
@@ -229,7 +235,7 @@ class Settings(BaseSettings):
         return value
 
     @field_validator(
-        "authority", "agent_listen", "oidc", "session_secret_file", "manual", "ui_listen", "ui_certificate", "ui_key",
+        "authority", "agent_listen", "oidc", "session_secret_file", "manual", "webhook_key_file", "ui_listen", "ui_certificate", "ui_key",
         "ui_url", mode="before",
     )  # fmt: skip
     @classmethod

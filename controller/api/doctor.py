@@ -11,11 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
 from controller.changes.drift import Found
+from controller.core.clock import now
 from controller.core.desired import desired
 from controller.core.destinations import within_reach
 from controller.core.doctor import (
     Cloudlet,
     InForce,
+    Receiver,
     Route,
     RouteServer,
     Settled,
@@ -27,8 +29,9 @@ from controller.core.doctor import (
     compare_releases,
     compare_session_keys,
     compare_vms,
+    compare_webhooks,
 )
-from controller.db import platforms, vms
+from controller.db import platforms, vms, webhooks
 from controller.db import replicas as replicas_table
 from controller.region import Region
 from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
@@ -102,6 +105,7 @@ async def diagnose(region: Running) -> Diagnosis:
     differences += compare_vms(await _vms(region))
     differences += compare_cpus(*await _cpus(region))
     differences += compare_clones(await region.leases.clones.found())
+    differences += compare_webhooks(await _receivers(region), now())
     return Diagnosis(
         ok=not differences,
         replica=region.replication.replicas.name,
@@ -147,6 +151,15 @@ async def _cpus(region: Region) -> tuple[list[Settled], Callable[[str], frozense
     lans = intent.endpoints
     groups = [Settled(lans[key[0]].cloudlet, *key, tuple(names)) for key, names in found.items() if key[0] in lans]
     return groups, partial(within_reach, intent), reports
+
+
+async def _receivers(region: Region) -> list[Receiver]:
+    async with region.database.read() as session:
+        rows = await webhooks.load(session)
+    return [
+        Receiver(row.name, row.failing_since, row.error, row.paused_because if row.state == "paused" else None)
+        for row in rows
+    ]
 
 
 def _policy(found: Found) -> InForce:

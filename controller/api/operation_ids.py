@@ -135,6 +135,15 @@ OPERATION_IDS: Mapping[str, str] = {
     "DELETE /api/v1/vms/{name}": "deleteVm",
     "POST /api/v1/vms/{name}/start": "startVm",
     "POST /api/v1/vms/{name}/stop": "stopVm",
+    "GET /api/v1/webhooks": "listWebhooks",
+    "POST /api/v1/webhooks": "createWebhook",
+    "GET /api/v1/webhooks/{name}": "getWebhook",
+    "PATCH /api/v1/webhooks/{name}": "updateWebhook",
+    "DELETE /api/v1/webhooks/{name}": "deleteWebhook",
+    "GET /api/v1/webhooks/{name}/deliveries": "listWebhookDeliveries",
+    "POST /api/v1/webhooks/{name}/replay": "replayWebhook",
+    "POST /api/v1/webhooks/{name}/secret": "replaceWebhookSecret",
+    "POST /api/v1/webhooks/{name}/test": "testWebhook",
     "GET /api/v1/whoami": "getCaller",
 }
 """The id of each operation, by its method and path."""

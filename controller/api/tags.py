@@ -22,6 +22,7 @@ TAGS: Mapping[str, str] = {
     "routes": "The looking glass: what the route servers received, sent and hold back, and why.",
     "doctor": "The comparison of the intent with route servers and kernels.",
     "events": "Events of the region, as pages and as a stream.",
+    "webhooks": "Programs that get events as they happen, signed.",
     "audit": "The audit log.",
     "tokens": "API tokens of users and programs.",
     "health": "The state of the controllers.",

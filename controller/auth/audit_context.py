@@ -28,12 +28,24 @@ from controller.db.pairs import PairRow
 from controller.db.static_hosts import StaticHostRow
 from controller.db.tokens import TokenRow
 from controller.db.vms import VmRow
+from controller.db.webhooks import WebhookRow
 
-TOLD = (DeviceRow, ClientRow, VmRow, MoveRow, PairRow, LeaseRow, StaticHostRow, TokenRow, CertificateRow)
+TOLD = (
+    DeviceRow,
+    ClientRow,
+    VmRow,
+    MoveRow,
+    PairRow,
+    LeaseRow,
+    StaticHostRow,
+    TokenRow,
+    CertificateRow,
+    WebhookRow,
+)
 """Rows whose values the audit log records before and after a change; `AuditContext.intent` records the intent."""
 
-UNTOLD = ("digest", "revision")
-"""Columns that the audit log leaves out: the digest of a secret, and a counter."""
+UNTOLD = ("digest", "sealed", "revision")
+"""Columns that the audit log leaves out: the digest of a secret, an encrypted secret, and a counter."""
 
 
 @dataclass

@@ -36,6 +36,7 @@ from controller.cli import (
     tunnels,
     vcps,
     vms,
+    webhooks,
 )
 from controller.cli.doctor import doctor
 from controller.cli.gather import gather
@@ -84,6 +85,7 @@ for noun in (
     changes,
     replicas,
     events,
+    webhooks,
     tokens,
     audit,
     context,

@@ -71,6 +71,7 @@ TABLE = {
     "doctor": _operations,
     "health": _operations,
     "events": _operations,
+    "webhooks": Least(Role.OPERATOR, Role.OPERATOR),
     "audit": Least(Role.OPERATOR, Role.ADMIN),
     "tokens": Least(Role.ADMIN, Role.ADMIN),
 }

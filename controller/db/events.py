@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,6 +27,9 @@ SOURCES = (of_cloudlet, of_endpoint, of_pe)
 """The sources that are named after one thing."""
 
 ADDED = "weft.events"
+
+Losing = Callable[[AsyncSession, ColumnElement[bool], int], Awaitable[None]]
+"""A function that is told of events before they are deleted: those of a condition, up to an id."""
 
 
 class EventRow(Base):
@@ -143,17 +146,18 @@ async def latest_of(session: AsyncSession, types: Sequence[str]) -> EventRow | N
     return row
 
 
-async def prune(session: AsyncSession) -> None:
+async def prune(session: AsyncSession, losing: Losing) -> None:
     """Delete events older than the latest KEPT, and those of each source older than its latest KEPT_OF_SOURCE, so that
-    no source displaces the events of others or of operators."""
+    no source displaces the events of others or of operators. Tells `losing` before."""
     for kind in (EventRow.source.is_(None), EventRow.source.is_not(None)):
-        await _prune(session, kind, KEPT)
+        await _prune(session, kind, KEPT, losing)
     many = select(EventRow.source).where(EventRow.source.is_not(None)).group_by(EventRow.source)
     for source in list(await session.scalars(many.having(func.count() > KEPT_OF_SOURCE))):
-        await _prune(session, EventRow.source == source, KEPT_OF_SOURCE)
+        await _prune(session, EventRow.source == source, KEPT_OF_SOURCE, losing)
 
 
-async def _prune(session: AsyncSession, which: ColumnElement[bool], kept: int) -> None:
+async def _prune(session: AsyncSession, which: ColumnElement[bool], kept: int, losing: Losing) -> None:
     newest = select(EventRow.id).where(which).order_by(EventRow.id.desc()).offset(kept).limit(1)
     if (last := await session.scalar(newest)) is not None:
+        await losing(session, which, last)
         await session.execute(delete(EventRow).where(which, EventRow.id <= last))

@@ -57,6 +57,8 @@ from controller.db import (
     usage,
     vcps,
     vms,
+    webhook_deliveries,
+    webhooks,
 )
 from controller.db.base import Base
 from controller.db.engine import Database
@@ -106,6 +108,8 @@ TABLES = (
     tunnels,
     filters,
     announce_permits,
+    webhooks,
+    webhook_deliveries,
 )
 
 metadata: MetaData = Base.metadata

@@ -45,9 +45,13 @@ def _files(settings: Settings) -> Iterator[Result]:
     for name, path in tokens.items():
         if path is not None:
             yield _readable(name, partial(read_token, path, name))
-    if settings.session_secret_file is not None:
-        name = "WEFT_SESSION_SECRET_FILE"
-        yield _readable(name, partial(read_secret, settings.session_secret_file, name))
+    secrets = {
+        "WEFT_SESSION_SECRET_FILE": settings.session_secret_file,
+        "WEFT_WEBHOOK_KEY_FILE": settings.webhook_key_file,
+    }
+    for name, path in secrets.items():
+        if path is not None:
+            yield _readable(name, partial(read_secret, path, name))
 
 
 def _readable(name: str, reading: Callable[[], object]) -> Result:

@@ -15,6 +15,8 @@ from controller.db import (
     profiles,
     revisions,
     ui_sessions,
+    webhook_deliveries,
+    webhooks,
 )
 from controller.db.engine import Database
 
@@ -55,7 +57,8 @@ async def sweep(chores: Sequence[Chore]) -> None:
 async def prune(database: Database) -> None:
     """Delete old rows of all records that are kept for a limited time."""
     async with database.write() as session:
-        await events.prune(session)
+        await events.prune(session, webhooks.lose)
+        await webhook_deliveries.prune(session)
         await generations.prune(session)
         await revisions.prune(session)
         await idempotency.prune(session)

@@ -99,6 +99,18 @@ class Metrics:
         self.policy_failing = Gauge(
             "weft_policy_failing", "Tests of the policy in force that fail", registry=self.registry
         )
+        self.webhooks_sent = Counter(
+            "weft_webhooks_sent", "Events that receivers of webhooks have taken", ["webhook"], registry=self.registry
+        )
+        self.webhooks_failed = Counter(
+            "weft_webhooks_failed", "Attempts to send them that failed", ["webhook"], registry=self.registry
+        )
+        self.webhook_backlog = Gauge(
+            "weft_webhook_backlog",
+            "Events that wait for a receiver, by the leader",
+            ["webhook"],
+            registry=self.registry,
+        )
         self.lost_events = Gauge("weft_events_dropped", "Events that came too fast", registry=self.registry)
         self.route_server = Gauge(
             "weft_route_server_in_step", "1 if at the current generation", ["name"], registry=self.registry

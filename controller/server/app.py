@@ -58,6 +58,7 @@ from controller.api import (
     tunnels,
     vcps,
     vms,
+    webhooks,
     whoami,
 )
 from controller.api.middleware.audit import Audit
@@ -113,6 +114,7 @@ NOUNS = (
     events,
     whoami,
     summary,
+    webhooks,
     tokens,
     audit,
     enrolments,

@@ -1,5 +1,5 @@
-"""Keys, requests, certificates and revocation lists (RFC 5280): the only module of the controller that imports
-`cryptography`. All keys are ECDSA on P-256, which every TLS and IKE implementation has."""
+"""Keys, requests, certificates and revocation lists (RFC 5280). Only this module of the controller and `sealing.py`
+import `cryptography`. All keys are ECDSA on P-256, which every TLS and IKE implementation has."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -156,16 +156,21 @@ def test_agents_are_served_over_tls_when_that_is_wanted(monkeypatch: pytest.Monk
     assert url.host == service["networks"]["fabric"]["ipv4_address"]
 
 
-def test_the_secret_of_sessions_is_one_that_a_controller_takes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("secret", "setting"),
+    [("session_secret", "WEFT_SESSION_SECRET_FILE"), ("webhook_key", "WEFT_WEBHOOK_KEY_FILE")],
+)
+def test_secrets_are_those_that_a_controller_takes(tmp_path: Path, secret: str, setting: str) -> None:
     """The secret that make-secrets writes is long enough, and only its owner can read it."""
+    name = Path(COMPOSE["secrets"][secret]["file"]).name
     made = (ROOT / "deploy/make-secrets").read_text()
     random = re.search(r"^random\(\) .*$", made, re.MULTILINE)
     assert random is not None and "umask 077" in made
     chown = next(line for line in made.splitlines() if line.startswith("chown 10001 "))
-    assert f"secrets/{Path(COMPOSE['secrets']['session_secret']['file']).name}" in chown.split()
-    script = f"umask 077\n{random[0]}\nrandom >session-secret"
+    assert f"secrets/{name}" in chown.split() and f" {name} " in made
+    script = f"umask 077\n{random[0]}\nrandom >{name}"
     subprocess.run(["sh", "-euc", script], cwd=tmp_path, check=True)
-    assert read_secret(tmp_path / "session-secret", "WEFT_SESSION_SECRET_FILE")
+    assert read_secret(tmp_path / name, setting)
 
 
 def test_the_agent_understands_its_file() -> None:

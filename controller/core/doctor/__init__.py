@@ -24,6 +24,7 @@ from controller.core.doctor.rule_sets import compare_rule_sets
 from controller.core.doctor.session_keys import compare_session_keys
 from controller.core.doctor.tunnels import compare_tunnels
 from controller.core.doctor.vms import Vm, compare_vms
+from controller.core.doctor.webhooks import Receiver, compare_webhooks
 from controller.wire.rulesets import RuleSet
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Difference",
     "DifferenceKind",
     "InForce",
+    "Receiver",
     "Route",
     "RouteServer",
     "Settled",
@@ -43,6 +45,7 @@ __all__ = [
     "compare_releases",
     "compare_session_keys",
     "compare_vms",
+    "compare_webhooks",
 ]
 
 

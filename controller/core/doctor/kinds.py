@@ -5,7 +5,7 @@ from enum import StrEnum
 
 class DifferenceKind(StrEnum):
     """The kind of a difference. The first ones are about the intent, the next about route servers and BGP, then about
-    cloudlets' kernels, and the last about packets that pass."""
+    cloudlets' kernels, then about packets that pass, and the last about receivers of events."""
 
     POLICY_INVALID = "policy-invalid"
     POLICY_DRIFT = "policy-drift"
@@ -53,6 +53,8 @@ class DifferenceKind(StrEnum):
     VM_CPU = "vm-cpu"
     DOES_NOT_PASS = "does-not-pass"
     PASSES_THOUGH_FORBIDDEN = "passes-though-forbidden"
+    WEBHOOK_FAILING = "webhook-failing"
+    WEBHOOK_PAUSED = "webhook-paused"
 
 
 REMEDIES: dict[DifferenceKind, str] = {
@@ -173,4 +175,6 @@ REMEDIES: dict[DifferenceKind, str] = {
         "look for a cable or bridge between the two LANs outside of Weft, and at the tunnels of both (`weft doctor` "
         "names those left over)"
     ),
+    DifferenceKind.WEBHOOK_FAILING: "look at the receiver and its log; `weft webhook deliveries` has its answers",
+    DifferenceKind.WEBHOOK_PAUSED: "repair the receiver, `weft webhook test` it, and `weft webhook set --resume` it",
 }

@@ -143,7 +143,45 @@ CERTIFICATE = {
 
 AUTHORITY = {"chain": "CHAIN-1", "issuer": "cd" * 32, "crl": "CRL-1", "seconds": 86400}
 
+WEBHOOK = {
+    "name": "chat",
+    "url": "https://hooks.example.net/weft",
+    "type": "move-*",
+    "state": "failing",
+    "paused_because": "",
+    "backlog": 7,
+    "error": "the receiver answered 500",
+    "failing_since": "2020-01-01T00:00:00Z",
+    "position": 4711,
+}
+
 ACTIONS: list[tuple[str, str, str, Any, Any]] = [
+    ("webhook show chat", "GET", "/api/v1/webhooks/chat", None, WEBHOOK),
+    (
+        "webhook add chat --at https://hooks.example.net/weft --type move-*",
+        "POST",
+        "/api/v1/webhooks",
+        {"name": "chat", "url": "https://hooks.example.net/weft", "type": "move-*"},
+        WEBHOOK | {"secret": "whsec_abc"},
+    ),
+    ("webhook set chat --resume", "PATCH", "/api/v1/webhooks/chat", {"paused": False}, WEBHOOK),
+    ("webhook set chat --pause --about x", "PATCH", "/api/v1/webhooks/chat", {"paused": True, "about": "x"}, WEBHOOK),
+    (
+        "webhook set chat --new-secret --overlap 2",
+        "POST",
+        "/api/v1/webhooks/chat/secret",
+        {"secret": None, "overlap": 7200},
+        WEBHOOK | {"secret": "whsec_abc"},
+    ),
+    (
+        "webhook test chat",
+        "POST",
+        "/api/v1/webhooks/chat/test",
+        None,
+        {"delivered": True, "status": 204, "milliseconds": 12, "reason": ""},
+    ),
+    ("webhook replay chat --after 4711", "POST", "/api/v1/webhooks/chat/replay", {"after": 4711}, WEBHOOK),
+    ("webhook remove chat", "DELETE", "/api/v1/webhooks/chat", None, None),
     (f"certificate show {SERIAL}", "GET", f"/api/v1/certificates/{SERIAL}", None, CERTIFICATE),
     (f"certificate revoke {SERIAL}", "POST", f"/api/v1/certificates/{SERIAL}/revoke", None, CERTIFICATE),
     ("certificate authority", "GET", "/api/v1/authority", None, AUTHORITY),
@@ -312,6 +350,14 @@ LISTS: list[tuple[str, str, dict[str, str], dict[str, Any], list[str]]] = [
         {"image": "debian", "cloudlet": "c1", "limit": "100"},
         PROFILE,
         ["mv1", "+20%", "3 MiB", "60.0", "170 ms"],
+    ),
+    ("webhook list", "webhooks", {}, WEBHOOK, ["chat", "move-*", "failing", "7", "answered 500"]),
+    (
+        "webhook deliveries chat --limit 20",
+        "webhooks/chat/deliveries",
+        {"limit": "20"},
+        {"event": 4711, "type": "move-done", "status": None, "milliseconds": 10000, "reason": "no answer"},
+        ["4711", "move-done", "10,000 ms", "no answer"],
     ),
     ("device list", "devices", {}, {"name": "ana", "vm": {"mac": "02::"}}, ["ana", "02::"]),
     (

@@ -10,6 +10,8 @@ OWN = {
     "controller/db/platforms.py": "reports that were read when they came",
     "controller/db/rotation.py": "the first line of the driver's error",
     "controller/auth/oidc_issuer.py": "the operators' identity provider, one pass of the standard library's reader",
+    "controller/core/webhook_secrets.py": "an operator's secret, of 200 characters, and texts of this controller",
+    "controller/trust/sealing.py": "texts of this controller",
     "controller/offline/check.py": "the first line of the driver's error",
     "controller/main.py": "the first line of the driver's error",
     "controller/routeservers/client.py": "the region's own route servers; one pass of the standard library's reader",

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from agents.sightings import message as sighting
 from controller.api import pages
 from controller.api.middleware import body_limits, request_head
 from controller.auth import jwt
-from controller.core import audit, json_limits
+from controller.core import audit, json_limits, webhooks
 from controller.core.policy import PolicyInvalid, document
 from controller.core.unified_diff import unified
 from controller.runtime.problems import Problem
@@ -243,6 +244,15 @@ CASES: dict[str, list[Case]] = {
         _texts("-----BEGIN CERTIFICATE REQUEST-----\n"),
         _texts("A", "-----BEGIN CERTIFICATE REQUEST-----\n", "\n-----END CERTIFICATE REQUEST-----\n"),
         _texts("-"),
+    ),
+    "controller/core/webhooks.py": _all(
+        "Retry-After",
+        lambda text: webhooks.wanted(text, datetime(2030, 1, 31, tzinfo=UTC)),
+        DATAGRAM,
+        _texts("9"),
+        _texts("Thu, "),
+        _texts(" "),
+        _texts("1:"),
     ),
     "controller/wire/logs.py": _all("line", logs.visible, DATAGRAM, _texts("\x1b"), _texts("\U0001f600")),
     "agents/access/specification.py": _all("filter", specification.read, 4096, _filter),
