@@ -51,6 +51,7 @@ from controller.wire.desired import Desired
 from controller.wire.findings import Finding
 from controller.wire.flavours import Flavour
 from controller.wire.images import WantedImages
+from controller.wire.log_fields import about
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
 from controller.wire.reports import Report
@@ -192,7 +193,8 @@ class Agent:
             await asyncio.sleep(backoff.delay())
 
     def _intend(self, desired: Desired) -> None:
-        log.info("desired state %d, generation %d", desired.version, desired.generation)
+        with about(generation=desired.generation):
+            log.info("desired state %d, generation %d", desired.version, desired.generation)
         self._desired = desired
         self._moves.know(self._protection.fit(desired))
         self._images.serve(desired.vtep)

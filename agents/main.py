@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
             return asyncio.run(_check(options))
         return asyncio.run(_run(options.config) if options.command == "run" else _show(options.output))
     except (ConfigError, StateError, CannotStart) as error:
-        print(f"weft-agent: {error}", file=sys.stderr)
+        logs.complain("weft-agent", str(error))
         return 1
     except KeyboardInterrupt:
         return 0
@@ -101,11 +101,15 @@ async def _check(options: argparse.Namespace) -> int:
 
 
 async def _run(config: Path) -> int:
-    settings = load(config)
-    if os.geteuid() != 0:
-        raise CannotStart("must run as root: it makes interfaces, routes and packet filters")
     logs.begin(logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    settings = load(config)
+    form = os.environ.get(logs.SETTING) or settings.log.format
+    if form not in (logs.TEXT, logs.JSON):
+        raise CannotStart(f"{logs.SETTING}: {form!r} is neither {logs.TEXT} nor {logs.JSON}")
+    logs.use(form, cloudlet=settings.cloudlet)
+    if os.geteuid() != 0:
+        raise CannotStart("must run as root: it makes interfaces, routes and packet filters")
     state = StateDirectory(settings.state_dir, settings.cloudlet)
     working = asyncio.create_task(_work(settings, state))
     loop = asyncio.get_running_loop()

@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, IPvAnyAddress, ValidationError, field_validator
 
@@ -27,6 +27,13 @@ class BgpSettings(_Table):
     hops: int | None = Field(default=None, ge=1, le=254)
     """The longest distance to a route server (1: on the same link). The agent's BGP drops packets that have crossed
     more routers, and sends its own with TTL 255 (GTSM, RFC 5082). Without it route servers may be anywhere."""
+
+
+class LogSettings(_Table):
+    """The agent's log. The environment variable WEFT_LOG_FORMAT comes first."""
+
+    format: Literal["text", "json"] = "text"
+    """The form of log lines: `text`, or `json`, an object a line."""
 
 
 class GobgpSettings(_Table):
@@ -105,6 +112,7 @@ class Settings(_Table):
     identity_group: str | None = None
     """The group that may read the key and certificate in the state directory, for a route server on this machine."""
 
+    log: LogSettings = LogSettings()
     bgp: BgpSettings = BgpSettings()
     gobgp: GobgpSettings = GobgpSettings()
     frr: FrrSettings = FrrSettings()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from controller.trust.ceremony import CertificateInUse
 
 ENVIRONMENT = """environment:
+  WEFT_LOG_FORMAT               form of log lines: text, or json: an object a line (text)
   WEFT_LISTEN                   HOST:PORT of the API over TCP (127.0.0.1:8080)
   WEFT_SOCKET                   path of the API's unix socket: each user who may open it is an admin
   WEFT_DATABASE_URL             sqlite:///FILE or postgresql://USER@HOST/NAME (sqlite+aiosqlite:///weft.db)
@@ -244,6 +245,7 @@ def _serve(arguments: argparse.Namespace) -> None:
     from controller.settings import BadSettings
 
     settings = _settings(arguments)
+    logs.use(settings.log_format, replica=settings.replica)
     try:
         opened = sockets.opened(settings)
     except BadSettings as error:
@@ -319,7 +321,8 @@ def main() -> None:
         else:
             print(f"weft-controller: {_COMMANDS[arguments.command](arguments)}")
     except Failure as error:
-        sys.exit(f"weft-controller: {error}")
+        logs.complain("weft-controller", str(error))
+        sys.exit(1)
 
 
 if __name__ == "__main__":

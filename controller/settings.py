@@ -5,7 +5,7 @@ import re
 import socket
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AnyHttpUrl,
@@ -126,6 +126,9 @@ class Settings(BaseSettings):
     """The settings of a controller."""
 
     model_config = SettingsConfigDict(env_prefix="WEFT_", use_attribute_docstrings=True)
+
+    log_format: Literal["text", "json"] = "text"
+    """The form of log lines: `text`, or `json`, an object a line."""
 
     database_url: str = "sqlite+aiosqlite:///weft.db"
     """The database: `sqlite:///FILE`, or `postgresql://USER@HOST/NAME?passfile=FILE`, which several controllers may

@@ -17,6 +17,7 @@ from agents.moves.reporter import TICK, Away, Reporter
 from agents.moves.switch import Switch
 from agents.moves.tasks import end
 from controller.wire.desired import Desired
+from controller.wire.log_fields import about
 from controller.wire.moves import POWER, Figures, Order, Orders, Progress
 
 log = logging.getLogger(__name__)
@@ -135,6 +136,16 @@ class Moves:
         older: "tuple[asyncio.Task[None], ...]",
     ) -> None:
         """Carry out one order, or report again how it ended. Never raises: the agent has other work to do too."""
+        with about(move=order.move, act=order.act, vm=order.machine.name):
+            await self._work_on(order, entry, fence, older)
+
+    async def _work_on(
+        self,
+        order: Order,
+        entry: JournalEntry | None,
+        fence: LeaseFence | None,
+        older: "tuple[asyncio.Task[None], ...]",
+    ) -> None:
         for task in older:
             await end(task)
         self._reporter.forget(order.move)

@@ -25,6 +25,7 @@ from controller.core.tokens import digest
 from controller.identity.tls_peer import TLS_PEER, TlsPeer
 from controller.region import Region
 from controller.runtime.problems import Problem
+from controller.wire.log_fields import note
 
 TRUSTED = "weft.trusted"
 """Key of an ASGI scope, set by the server on the unix socket. The mode of the socket file is the authorisation."""
@@ -120,6 +121,7 @@ async def operator(request: Request, region: Running, bearer: Annotated[Bearer, 
     found = await caller(request.scope, region, bearer.credentials if bearer else None)
     route = request.scope["route"]
     let_in(found.name, route.status_code or 200)
+    note(caller=found.name)
     if reason := lacking(found.role, request.method, route.path, route.tags):
         raise Problem(403, f"{found.name}: {reason}.")
     if found.role is Role.TENANT:
@@ -164,6 +166,7 @@ async def newcomer(region: Running, bearer: Annotated[Bearer, Depends(_agent)]) 
     name = region.intent.credentials.get(digest(bearer.credentials)) if bearer else None
     if name is None:
         raise unauthorised(NO_CREDENTIAL)
+    note(cloudlet=name)
     return region.intent.cloudlets[name]
 
 

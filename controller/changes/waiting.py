@@ -10,6 +10,7 @@ from typing import Any
 from controller.agents.registry import Agents
 from controller.changes.outcomes import AgentOutcome, ChangeResult, Interruption, PolicySteps
 from controller.core.intent import Intent
+from controller.wire.log_fields import note
 from controller.wire.rulesets import Receipt
 
 
@@ -52,6 +53,7 @@ class Waiting:
 
     async def outcome(self, sent: Sent, started: float) -> ChangeResult:
         """Wait for the effect of a change and return it."""
+        note(generation=sent.generation)
         connected = [name for name in sent.cloudlets if self._connected(name)]
         receipts, times = await asyncio.gather(
             self.receipts(sent, started), self._confirmations(sent, connected, started)

@@ -25,6 +25,7 @@ from controller.migration.announce_permits import AnnouncePermits
 from controller.migration.controller_steps import KEPT, ControllerSteps, hold
 from controller.migration.move_planning import owed_by
 from controller.migration.moves import Moves
+from controller.wire.log_fields import about
 
 log = logging.getLogger(__name__)
 
@@ -77,17 +78,23 @@ class MoveScheduler:
             await self._moves.happen(name, Admitted())
         soonest = LOOK
         for row in rows:
-            saga = row.kept
-            for side in self._gone(saga):
-                await self._moves.happen(row.name, Gone(side))
-            await self._steps_of(saga)
-            due = deadline(saga)
-            if due is not None and due <= now().timestamp():
-                await self._moves.happen(row.name, Clock())
-                due = now().timestamp() + 0.5
+            with about(move=row.name, vm=row.vm):
+                due = await self._look_at(row)
             if due is not None:
                 soonest = min(soonest, due - now().timestamp())
         return 0.0 if await self._permits.settle() else soonest
+
+    async def _look_at(self, row: MoveRow) -> float | None:
+        """Do what a move wants of the controller; return when it is due again."""
+        saga = row.kept
+        for side in self._gone(saga):
+            await self._moves.happen(row.name, Gone(side))
+        await self._steps_of(saga)
+        due = deadline(saga)
+        if due is not None and due <= now().timestamp():
+            await self._moves.happen(row.name, Clock())
+            due = now().timestamp() + 0.5
+        return due
 
     async def _steps_of(self, saga: Saga) -> None:
         if saga.task("controller") is not None:

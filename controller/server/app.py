@@ -66,6 +66,7 @@ from controller.api.middleware.body_limits import BodyLimits
 from controller.api.middleware.idempotency import Idempotency
 from controller.api.middleware.rate_limit import RateLimit
 from controller.api.middleware.request_head import RequestHead
+from controller.api.middleware.request_id import RequestId
 from controller.api.middleware.request_metrics import RequestMetrics
 from controller.region import running
 from controller.server.response_headers import ResponseHeaders
@@ -152,6 +153,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequestHead)
     app.add_middleware(RequestMetrics, metrics=lambda: app.state.region.runtime.metrics)
     app.add_middleware(ResponseHeaders)
+    app.add_middleware(RequestId)
     return app
 
 

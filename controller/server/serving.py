@@ -23,6 +23,7 @@ from controller.server.pages import Pages
 from controller.server.ui import Ui
 from controller.settings import Settings
 from controller.trust.listener import Listener
+from controller.wire import logs
 
 GRACE = 1
 """Seconds that requests under way get when the controller stops."""
@@ -112,7 +113,7 @@ async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
         gc.freeze()  # keep the present objects out of collections: a full one over them would delay a change by 100 ms
         gc.set_threshold(*COLLECT)
         gc.enable()
-        print(f"weft-controller: listening on {listening.names(sockets)}", flush=True)
+        logs.announce("weft-controller", f"listening on {listening.names(sockets)}")
 
         async def follow() -> None:
             await region.runtime.stopping.wait()

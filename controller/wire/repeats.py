@@ -49,4 +49,6 @@ class Repeats:
 
 def _told(name: str, line: str, number: int) -> logging.LogRecord:
     text = "%d more lines like this were left out within a minute: %s"
-    return logging.LogRecord(name, logging.WARNING, "", 0, text, (number, line), None)
+    record = logging.LogRecord(name, logging.WARNING, "", 0, text, (number, line), None)
+    record.fields = {"left_out": number}  # and none of the line that it stands before
+    return record

@@ -40,7 +40,10 @@ func main() {
 		err = run(ctx, options)
 		stop()
 	}
-	if err != nil {
+	if err != nil && options != nil && options.objects {
+		options.logger().Error("the route server ends", "error", err)
+		os.Exit(1)
+	} else if err != nil {
 		fmt.Fprintln(os.Stderr, "weft-routeserver:", err)
 		os.Exit(1)
 	}
@@ -51,7 +54,7 @@ const callers, fromOne = 512, 128
 
 func run(ctx context.Context, o *options) error {
 	debug.SetGCPercent(50) // a small machine is short of memory
-	log := slog.New(bounded(slog.NewTextHandler(records{os.Stderr}, &slog.HandlerOptions{Level: o.level})))
+	log := o.logger()
 	started := time.Now()
 	store, err := ruleset.OpenStore(o.state)
 	if err != nil {

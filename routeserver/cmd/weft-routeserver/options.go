@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -45,6 +46,7 @@ type options struct {
 	stations    []string // of BMP, host and port
 	bmp         bmp.Config
 	level       slog.Level
+	objects     bool
 }
 
 const intro = `weft-routeserver: a BGP route server that joins endpoints into pools by rewriting route targets.
@@ -95,6 +97,7 @@ func parse(args []string, output io.Writer) (*options, error) {
 	})
 	statistics := f.Duration("bmp-statistics", time.Minute, "`time` between statistics for BMP stations, at least 1s; 0: none")
 	level := f.String("log-level", "info", "`level`: debug, info, warn or error")
+	format := f.String("log-format", cmp.Or(os.Getenv("WEFT_LOG_FORMAT"), "text"), "`form` of log lines: text, or json for an object a line; WEFT_LOG_FORMAT names another default")
 	showVersion := f.Bool("version", false, "print the version and exit")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(output, intro)
@@ -188,6 +191,10 @@ func parse(args []string, output io.Writer) (*options, error) {
 			return nil, fmt.Errorf("--bmp %s is there twice", station)
 		}
 	}
+	if *format != "text" && *format != "json" {
+		return nil, fmt.Errorf("--log-format %q is neither text nor json", *format)
+	}
+	o.objects = *format == "json"
 	o.bmp = bmp.Config{Name: o.engine.Name, Description: "Weft route server " + version, Statistics: *statistics}
 	if *passwords != "" {
 		if o.session.Keys, err = session.ReadKeys(*passwords); err != nil {

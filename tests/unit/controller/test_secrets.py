@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,13 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("secrets")
+    with serving(tmp_path_factory.mktemp("secrets")) as made:
+        _work(made)
+        yield made
+
+
+@contextmanager
+def serving(folder: Path, **more: str) -> Iterator[Running]:
     for name, secret in (("admin", ADMIN), ("servers", ROUTE_SERVERS)):
         (folder / name).write_text(secret)
     servers = [{"name": "rs1", "address": "192.0.2.200", "control": "http://127.0.0.1:9"}]
@@ -66,6 +73,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "WEFT_ROUTE_SERVER_TOKEN_FILE": str(folder / "servers"),
         "WEFT_ROUTE_SERVERS": json.dumps(servers),
         "WEFT_AGENT_TIMEOUT": "0.2",
+        **more,
     }
     with (folder / "log").open("wb") as log:
         command = [sys.executable, "-m", "controller.main", "--verbose"]
@@ -78,9 +86,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         line = next(line for line in (folder / "log").read_text().splitlines() if "listening on" in line)
         port = line.split(" and ")[0].rpartition(":")[2]
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as http:
-            made = Running(folder, process, http, {"admin": ADMIN, "route servers": ROUTE_SERVERS, "wrong": WRONG})
-            _work(made)
-            yield made
+            yield Running(folder, process, http, {"admin": ADMIN, "route servers": ROUTE_SERVERS, "wrong": WRONG})
     finally:
         process.terminate()
         process.wait(20)
@@ -110,6 +116,19 @@ def seen(running: Running, text: str) -> set[str]:
 
 def test_the_log_has_none(running: Running) -> None:
     assert running.log and not seen(running, running.log)
+
+
+def test_a_log_of_objects_has_none_either(tmp_path: Path) -> None:
+    """Each line of the whole log is an object, from the start to the end of the program."""
+    with serving(tmp_path, WEFT_LOG_FORMAT="json", WEFT_REPLICA="north") as running:
+        _work(running)
+        wrong = running.http.post("/api/v1/vcps", json={"name": "x"}, headers={"Authorization": f"Bearer {WRONG}"})
+    log = running.log
+    assert not seen(running, log)
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert all({"time", "level", "logger", "message", "replica"} <= line.keys() for line in lines)
+    assert {line["replica"] for line in lines} == {"north"} and len(wrong.headers["X-Request-Id"]) == 16
+    assert any(line["message"].startswith("listening on 127.0.0.1:") for line in lines)
 
 
 def test_a_list_of_processes_has_none(running: Running) -> None:
