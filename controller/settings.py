@@ -238,8 +238,8 @@ class Settings(BaseSettings):
         return value
 
     @field_validator(
-        "authority", "agent_listen", "oidc", "session_secret_file", "manual", "webhook_key_file", "ui_listen", "ui_certificate", "ui_key",
-        "ui_url", mode="before",
+        "authority", "agent_listen", "oidc", "session_secret_file", "manual", "webhook_key_file", "ui_listen",
+        "ui_certificate", "ui_key", "ui_url", mode="before",
     )  # fmt: skip
     @classmethod
     def _may_be_empty(cls, value: object) -> object:

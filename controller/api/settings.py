@@ -26,7 +26,7 @@ class RouteServerInSettings(BaseModel):
 class ControllerSettings(BaseModel):
     """The settings of the controller that answers, its release, and the versions that it runs on. `database` is the
     kind of database. A secret or a file is only said to be there: `socket`, `admin_token`, `route_server_token`,
-    `session_secret`, `oidc`, `manual`. `authority` is the kind of authority, null if it issues no certificates."""
+    `session_secret`, `webhook_key`, `oidc`, `manual`. `authority` is the kind of authority, null if it issues no certificates."""
 
     replica: str
     release: str
@@ -39,6 +39,9 @@ class ControllerSettings(BaseModel):
     route_servers: list[RouteServerInSettings]
     route_server_token: bool
     session_secret: bool
+    webhook_key: bool
+    webhook_http: bool
+    log_format: str
     asn: int
     enrolled_only: bool
     agent_timeout: float
@@ -75,6 +78,9 @@ class ControllerSettings(BaseModel):
             ],
             route_server_token=settings.route_server_token_file is not None,
             session_secret=settings.session_secret_file is not None,
+            webhook_key=settings.webhook_key_file is not None,
+            webhook_http=settings.webhook_http,
+            log_format=settings.log_format,
             asn=settings.asn,
             enrolled_only=settings.enrolled_only,
             agent_timeout=settings.agent_timeout,

@@ -13,6 +13,7 @@ PRESENCE = {
     "admin_token_file": "admin_token",
     "route_server_token_file": "route_server_token",
     "session_secret_file": "session_secret",
+    "webhook_key_file": "webhook_key",
     "database_url": "database",
     "authority_kind": "authority",
     "ui_certificate": "ui_listen",
