@@ -26,7 +26,8 @@ class RouteServerInSettings(BaseModel):
 class ControllerSettings(BaseModel):
     """The settings of the controller that answers, its release, and the versions that it runs on. `database` is the
     kind of database. A secret or a file is only said to be there: `socket`, `admin_token`, `route_server_token`,
-    `session_secret`, `webhook_key`, `oidc`, `manual`. `authority` is the kind of authority, null if it issues no certificates."""
+    `session_secret`, `webhook_key`, `oidc`, `manual`. `authority` is the kind of authority, null if it issues no
+    certificates."""
 
     replica: str
     release: str

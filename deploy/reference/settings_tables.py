@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -52,6 +52,8 @@ def _kind(annotation: Any) -> str:
         return ", ".join(_kind(one) for one in inner if one is not NoneType)
     if origin in (list, tuple):
         return f"list of {_kind(inner[0])}"
+    if origin is Literal:
+        return " or ".join(map(str, inner))
     if origin is dict:
         return f"table, of {_kind(inner[1])}"
     if isinstance(annotation, type) and issubclass(annotation, Enum):

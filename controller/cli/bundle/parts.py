@@ -76,9 +76,9 @@ PARTS = (
         path("settings"),
         _fields(
             """replica release python kernel database listen socket admin_token route_servers name address tls
-            route_server_token session_secret webhook_key webhook_http log_format asn enrolled_only agent_timeout authority agent_listen agent_tls_only
-            connections peer_connections request_seconds caller_rate stranger_rate oidc
-            certificate_seconds ui_listen ui_idle_seconds ui_session_seconds manual"""
+            route_server_token session_secret webhook_key webhook_http log_format asn enrolled_only agent_timeout
+            authority agent_listen agent_tls_only connections peer_connections request_seconds caller_rate
+            stranger_rate oidc certificate_seconds ui_listen ui_idle_seconds ui_session_seconds manual"""
         ),
     ),
     Part(

@@ -73,4 +73,17 @@ INTENT: Mapping[str, EventType] = {
         "any source",
         ("held", "last"),
     ),
+    "webhook-added": EventType("A receiver of events was registered.", "webhook", "operator"),
+    "webhook-changed": EventType("A receiver got other values or another secret.", "webhook", "operator"),
+    "webhook-removed": EventType("A receiver was removed.", "webhook", "operator"),
+    "webhook-paused": EventType(
+        "A receiver gets no events: an operator paused it, or it has failed for too long.",
+        "webhook",
+        "operator, controller",
+    ),
+    "webhook-resumed": EventType("A paused receiver goes on where it was.", "webhook", "operator"),
+    "webhook-replayed": EventType("A receiver gets earlier events again.", "webhook", "operator"),
+    "webhook-missed": EventType(
+        "Events were deleted by age before a receiver had taken them.", "webhook", "controller"
+    ),
 }

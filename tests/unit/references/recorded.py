@@ -49,6 +49,8 @@ COMPUTED = {
     "controller/migration/move_schedule.py": {f"move-{state}" for state in ("missed", "refused")},
     "controller/migration/transitions.py": {f"move-{word}" for word in {*Step, *ENDS}},
     "controller/migration/vms.py": {f"vm-{condition}" for condition in (STARTING, STOPPING)},
+    "controller/webhooks/sender.py": {"webhook-paused"},
+    "controller/webhooks/webhooks.py": {f"webhook-{done}" for done in ("paused", "resumed", "changed")},
 }
 """The types that a file computes, as its own tables and calls give them."""
 
