@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, MetaData, Table, inspect
+from sqlalchemy import Connection, MetaData, Table, inspect, null
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import JSON, Boolean, Date, DateTime, Float, Integer, LargeBinary
 
@@ -29,7 +29,7 @@ def add(connection: Connection, number: int) -> None:
         row = {column.name: _value(column, number, literals.get(column.name, [])) for column in table.columns}
         for part, whole, size in _quotients(connection, table.name):
             row[whole] = row[part] * size
-        bare = {name: None if table.columns[name].nullable else value for name, value in row.items()}
+        bare = {name: null() if table.columns[name].nullable else value for name, value in row.items()}
         try:
             with connection.begin_nested():
                 connection.execute(table.insert().values(bare if number % 2 else row))
