@@ -67,6 +67,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "policies/examples").mkdir(parents=True)
     (tmp_path / "policies/examples/*.yaml").write_text(POLICY)
     (tmp_path / "printers.csv").write_text(HOSTS)
+    (tmp_path / "siem.secret").write_text("whsec_AAAA")
+    (tmp_path / "siem-root.pem").write_text("a root")
 
 
 def test_every_command_has_an_example() -> None:
