@@ -53,6 +53,8 @@ class Sender:
         """Set when there may be new events."""
         self._row, self._secrets, self._source = row, secrets, source
         self._database, self._metrics, self._wakeup = runtime.database, runtime.metrics, runtime.wakeup
+        for counted in (self._metrics.webhooks_sent, self._metrics.webhooks_failed):
+            counted.labels(row.name)  # begins with 0, so that alerts count a first failure
         self._position = self._saved = row.position
         self._attempts: list[dict[str, Any]] = []
         """Attempts that are not written down yet."""

@@ -12,8 +12,8 @@ from controller.wire.moves import Figures, Pages
 from controller.wire.sightings import How
 from tests.unit.controller.conftest import Start
 
-UNKNOWN = {"weft_http_requests"}
-"""Counters whose labels' values are known only with the API's routes."""
+UNKNOWN = {"weft_http_requests", "weft_webhooks_sent", "weft_webhooks_failed"}
+"""Counters whose labels' values are known only with the API's routes, or with the receivers of webhooks."""
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
