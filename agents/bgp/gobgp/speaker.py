@@ -25,6 +25,7 @@ HOLD = 30.0
 
 _SETTLE = 5.0  # seconds after which an established session counts as complete without an End-of-RIB marker
 _RETRY = 0.5  # seconds between attempts to reach gobgpd
+_RESTART = "restart it (systemctl restart weft-gobgpd)"  # StopBgp of gobgp 4 is final: StartBgp fails after it
 _CHANNEL = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 1000)]
 
 
@@ -62,6 +63,7 @@ class Gobgp:
         self._ended: set[str] = set()  # addresses of route servers that have sent their whole table
         self._synced = False
         self._hold_until = 0.0
+        self._identifier = ""
 
     @property
     def table(self) -> tuple[Announcement, ...]:
@@ -113,6 +115,14 @@ class Gobgp:
             log.warning("%s", problem)
         self.problem = problem
 
+    def _former(self, intent: SpeakerIntent) -> str | None:
+        """Return the problem that the speaker has a former BGP identifier, if so. It works with that; another cloudlet
+        that gets the identifier with its VTEP would ignore its routes (RFC 4456, section 8: ORIGINATOR_ID)."""
+        if self._identifier == intent.router_id:
+            return None
+        former = f"the BGP identifier {self._identifier}, not {intent.router_id}"
+        return f"gobgpd at {self._target} has {former}; {_RESTART}"
+
     def _hold(self) -> None:
         loop = asyncio.get_running_loop()
         self._hold_until = loop.time() + HOLD
@@ -121,7 +131,11 @@ class Gobgp:
     async def _session(self, stub: GoBgpServiceStub) -> None:
         intent = self._intent
         assert intent is not None  # set before _work
-        await _start(stub, intent)
+        running = await _started(stub, intent)
+        if running.asn != intent.asn:
+            self._note(f"gobgpd at {self._target} has the AS number {running.asn}, not {intent.asn}; {_RESTART}")
+            return
+        self._identifier = running.router_id
         watch = stub.WatchEvent(messages.everything())
         configuring: asyncio.Task[None] | None = None
         try:
@@ -132,7 +146,7 @@ class Gobgp:
                 self._paths(event.table.paths)
                 if configuring is None:
                     log.info("gobgpd at %s: %d routes of others in its table", self._target, len(self._learned))
-                    self._synced, self.looked, self.problem = True, True, None
+                    self._synced, self.looked, self.problem = True, True, self._former(intent)
                     configuring = asyncio.create_task(self._configure(stub, intent))
                     configuring.add_done_callback(lambda _: watch.cancel())
                 self._changed()
@@ -184,12 +198,13 @@ class Gobgp:
     # Configuration of gobgpd.
 
     async def _configure(self, stub: GoBgpServiceStub, started: SpeakerIntent) -> None:
-        """Configure peers and routes after each change. Return when the speaker has to be restarted."""
+        """Configure peers and routes after each change. Return when the AS number is another."""
         while True:
             self._work.clear()
             intent = self._intent
-            if intent is None or (intent.asn, intent.router_id) != (started.asn, started.router_id):
+            if intent is None or intent.asn != started.asn:
                 return
+            self.problem = self._former(intent)
             await self._peers(stub, intent)
             wanted = {a.block: a for a in intent.announcements}
             for block, announcement in wanted.items():
@@ -220,11 +235,9 @@ class Gobgp:
             self._changed()
 
 
-async def _start(stub: GoBgpServiceStub, intent: SpeakerIntent) -> None:
-    running = getattr(await stub.GetBgp(gobgp.GetBgpRequest()), "global")
-    if (running.asn, running.router_id) == (intent.asn, intent.router_id):
-        return
-    if running.asn:
-        await stub.StopBgp(gobgp.StopBgpRequest())
-    settings = gobgp.Global(asn=intent.asn, router_id=intent.router_id, listen_port=-1)
-    await stub.StartBgp(gobgp.StartBgpRequest(**{"global": settings}))
+async def _started(stub: GoBgpServiceStub, intent: SpeakerIntent) -> gobgp.Global:
+    """Return the numbers of the speaker, begun with the intended ones if it has none."""
+    if not (running := getattr(await stub.GetBgp(gobgp.GetBgpRequest()), "global")).asn:
+        running = gobgp.Global(asn=intent.asn, router_id=intent.router_id, listen_port=-1)
+        await stub.StartBgp(gobgp.StartBgpRequest(**{"global": running}))
+    return running
