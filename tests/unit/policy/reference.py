@@ -1,5 +1,5 @@
-"""The tables of docs/policy/policy-language.md, made from policies/schema.json: `python -m tests.unit.policy.reference`
-writes them again."""
+"""The tables of docs/reference/policy-language.md, made from policies/schema.json:
+`python -m tests.unit.policy.reference` writes them again."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "policy" / "policy-language.md"
+PAGE = ROOT / "docs" / "reference" / "policy-language.md"
 SCHEMA = json.loads((ROOT / "policies" / "schema.json").read_text())
 MARKED = re.compile(r"<!-- table: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
 
