@@ -16,6 +16,7 @@ from agents.bgp.gobgp import Gobgp, SpeakerIntent
 from agents.bgp.session_keys import SessionSigning
 from agents.controller.client import Controller, ControllerAway, ControllerRefused, Document
 from agents.controller.report import report, same
+from agents.fence import BUDGETS, TABLE
 from agents.fence.watch import RuleWatch
 from agents.guests import Guests
 from agents.host import Host
@@ -31,6 +32,7 @@ from agents.kernel.lan import bridge_name, on_bridge
 from agents.kernel.netlink import Kernel, KernelError
 from agents.leases import Leases, Ports
 from agents.mac_moves import MacMoves
+from agents.metrics import Metrics, Seen
 from agents.moves import Moves
 from agents.moves.gateway import forget
 from agents.multipath import Multipath
@@ -38,12 +40,13 @@ from agents.multipath.address6 import address6
 from agents.multipath.on_home_lan import on_home_lan
 from agents.neighbours import Neighbours
 from agents.nft import Nft
-from agents.passages import Prober
+from agents.passages import Prober, Verifier
 from agents.reconcile import Outcome, Reconciler
 from agents.services import EvpnSpeaker, LanServers, flavours
 from agents.settings import Settings
 from agents.sightings import Sightings
 from agents.sources import Sources
+from agents.sources.rules import TABLE as SOURCES
 from agents.storage.state import StateDirectory, StateError
 from controller.wire.access import Access as AccessRules
 from controller.wire.certificates import Authorities, Revocations
@@ -54,6 +57,7 @@ from controller.wire.images import WantedImages
 from controller.wire.log_fields import about
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
+from controller.wire.probes import ProbeRequest
 from controller.wire.reports import Report
 from controller.wire.session_keys import SessionKeys
 
@@ -82,20 +86,26 @@ class Agent:
         self._protection = Protection(settings.ipsec, own, self._dirty.set)
         self._access = Access(settings.cloudlet, state, controller)
         self._nft = Nft()
+        tables, file = (TABLE, BUDGETS, SOURCES), settings.metrics.file
+        self._metrics = Metrics(settings.cloudlet, version, file, self._nft, tables, self._seen)
+        tally, self._connected = self._metrics.tally, False
         self._host, self._prober = Host(self._dirty.set), Prober(self._dirty.set)
+        self._verifier = Verifier(settings.cloudlet, controller)
         self._mac_moves = MacMoves(self._dirty.set)
         self._rules = RuleWatch(self._nft, self._dirty.set, self._host.wake)
         self._sources = Sources(self._nft, state, self._dirty.set)
         self._leases = Leases(controller, settings.state_dir / "leases", self._sources, self._dirty.set, self._ports)
         self._sightings = Sightings(settings.cloudlet, controller, self._nft)
-        self._servers = LanServers(self._sightings.witness(self._leases))
-        self._neighbours = Neighbours(settings.cloudlet, controller)
+        self._servers = LanServers(self._sightings.witness(self._leases), tally.message)
+        self._neighbours = Neighbours(settings.cloudlet, controller, tally.probed)
         self._arrivals = arrivals(driver.options for driver in settings.hypervisors.values())
         hypervisors, encrypted = settings.state_dir / "hypervisors", settings.ipsec is not None
         drivers = Drivers(settings.cloudlet, hypervisors, settings.hypervisors, encrypted=encrypted, identity=own)
         images = settings.images
         store = Store(images.directory, own, images.most_bytes, images.credentials)
-        self._images = Images(settings.cloudlet, controller, settings.state_dir, store, images.port, drivers.images)
+        self._images = Images(
+            settings.cloudlet, controller, settings.state_dir, store, images.port, drivers.images, tally.restarted
+        )
         self._multipath = Multipath(
             self._bridge,
             self._servers.greet,
@@ -104,7 +114,15 @@ class Agent:
         )
         folder = settings.state_dir / "moves"
         self._moves = Moves(
-            settings.cloudlet, folder, controller, drivers, self._multipath.switch, self._leases, self._sources, forget
+            settings.cloudlet,
+            folder,
+            controller,
+            drivers,
+            self._multipath.switch,
+            self._leases,
+            self._sources,
+            forget,
+            tally.order,
         )
         self._guests = Guests(self._moves, self._dirty.set)
         self._desired = state.desired()
@@ -140,12 +158,14 @@ class Agent:
                     self._host.run(),
                     self._mac_moves.run(),
                     self._prober.run(),
+                    self._verifier.run(),
                     self._moves.run(),
                     self._guests.run(),
                     self._identity.run(),
                     self._signing.run(),
                     self._leases.watch(),
                     self._images.run(),
+                    self._metrics.run(),
                 ]
                 for task in tasks:
                     group.create_task(task)
@@ -179,6 +199,7 @@ class Agent:
             SessionKeys: self._signing.take,
             AccessRules: self._filter,
             WantedImages: self._images.intend,
+            ProbeRequest: self._verifier.intend,
         }
         while True:
             version = self._desired.version if self._desired is not None else None
@@ -209,7 +230,7 @@ class Agent:
     def _note(self, connected: bool, text: str) -> None:
         if text != self._controller_is:
             log.log(logging.INFO if connected else logging.WARNING, "controller: %s", text)
-        self._controller_is = text
+        self._controller_is, self._connected = text, connected
 
     async def _keep(self) -> None:
         """Save the desired state after each change, for a start without the controller. This task is separate, so that
@@ -244,7 +265,12 @@ class Agent:
                         await self._dirty.wait()
                 self._dirty.clear()
                 desired = self._desired
-                if desired is not None and not await self._converge(self._protection.fit(desired), reconciler):
+                if desired is None:
+                    continue
+                began = time.monotonic()
+                well = await self._converge(self._protection.fit(desired), reconciler)
+                self._metrics.tally.reconciled(well, time.monotonic() - began)
+                if not well:
                     asyncio.get_running_loop().call_later(_RETRY, self._dirty.set)
 
     async def _converge(self, desired: Desired, reconciler: Reconciler) -> bool:
@@ -267,6 +293,7 @@ class Agent:
         awaited = self._protection.awaited
         ipsec = self._protection.report()
         self._prober.intend(desired)
+        self._verifier.know(desired)
         passages = {endpoint.name: self._prober.passages(endpoint.name) for endpoint in desired.endpoints}
         found = self._findings(desired)
         if not self._looked(desired):
@@ -368,3 +395,14 @@ class Agent:
             else:
                 backoff.reset()
                 self._sent, self._sent_at = pending, asyncio.get_running_loop().time()
+
+    def _seen(self) -> Seen:
+        helpers = {}
+        if self._gobgp.intended:
+            helpers["gobgpd"] = self._gobgp.problem is None
+        if self._frr.intended:
+            helpers["frr"] = self._frr.problem is None
+        if self._pending is not None and self._pending.ipsec is not None:
+            helpers["charon"] = not self._pending.ipsec.problem
+        endpoints = {bridge_name(lan): lan.name for lan in (self._desired.endpoints if self._desired else ())}
+        return Seen(self._connected, self._pending, self._leases.held(), helpers, endpoints)

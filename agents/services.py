@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from agents.dhcp import v4, v6
 from agents.dhcp.dual_stack import DualStack
-from agents.dhcp.lease_source import LeaseSource
+from agents.dhcp.lease_source import LeaseSource, Way
 from agents.dhcp.ra import Advertisement, Advertiser, AdvertiserError
 from agents.dhcp.v4 import DhcpError, DhcpServer
 from agents.dhcp.v6 import Dhcp6Server
@@ -52,10 +53,10 @@ class _Lan:
 
 class LanServers:
     """The servers of all LANs whose bridge exists: a DHCP server and, where the LAN has IPv6, a DHCPv6 server and
-    router advertisements."""
+    router advertisements. `counted` gets each message of DHCP, with its family."""
 
-    def __init__(self, leases: LeaseSource) -> None:
-        self._leases, self._families = leases, DualStack(leases)
+    def __init__(self, leases: LeaseSource, counted: Callable[[str, Way, str], None] = lambda *_: None) -> None:
+        self._leases, self._families, self._counted = leases, DualStack(leases), counted
         self._running: dict[tuple[str, _Lan], Server] = {}
 
     async def serve(
@@ -94,10 +95,11 @@ class LanServers:
         if what == "dhcp" or lan.prefix6 is None:
             leases = self._families.of(4) if lan.prefix6 is not None else self._leases
             told = v4.LanSettings.of(lan.gateway, lan.prefix, lan.mtu, lan.hosts)
-            return DhcpServer(lan.endpoint, lan.bridge, told, leases)
+            return DhcpServer(lan.endpoint, lan.bridge, told, leases, counted=partial(self._counted, "ipv4"))
         if what == "dhcp6":
             told6 = v6.LanSettings6.of(lan.mac, lan.prefix, lan.prefix6, lan.hosts)
-            return Dhcp6Server(lan.endpoint, lan.bridge, told6, self._families.of(6))
+            counted = partial(self._counted, "ipv6")
+            return Dhcp6Server(lan.endpoint, lan.bridge, told6, self._families.of(6), counted=counted)
         return Advertiser(lan.bridge, Advertisement.of(lan.mac, lan.prefix6, lan.mtu, lan.hosts))
 
     async def stop(self) -> None:

@@ -80,6 +80,20 @@ class ImagesSettings(_Table):
     """A file with credentials for registries, in the form of Docker's config.json."""
 
 
+class MetricsSettings(_Table):
+    """The `file` of the agent's metrics, in the folder that Prometheus' node_exporter reads
+    (`--collector.textfile.directory`); none is written without it."""
+
+    file: Path | None = None
+
+    @field_validator("file")
+    @classmethod
+    def _is_read(cls, value: Path | None) -> Path | None:
+        if value is not None and (value.suffix != ".prom" or not value.is_absolute()):
+            raise ValueError("node_exporter reads only files called *.prom; name one by its whole path")
+        return value
+
+
 class HypervisorSettings(_Table):
     """A hypervisor driver."""
 
@@ -118,6 +132,7 @@ class Settings(_Table):
     frr: FrrSettings = FrrSettings()
     ipsec: IpsecSettings | None = None
     images: ImagesSettings = ImagesSettings()
+    metrics: MetricsSettings = MetricsSettings()
     hypervisors: dict[Name, HypervisorSettings] = Field(default_factory=dict)
 
     @field_validator("controller", mode="before")

@@ -28,6 +28,7 @@ from controller.wire.images import ImageReport, ImageSources, WantedImages
 from controller.wire.model import Message
 from controller.wire.moves import MoveReport, Orders
 from controller.wire.neighbours import Candidates, NeighbourReport
+from controller.wire.probes import ProbeReport, ProbeRequest
 from controller.wire.reports import Report
 from controller.wire.session_keys import SessionKeys, SessionKeysHeld
 from controller.wire.sightings import SightingReport
@@ -36,7 +37,9 @@ log = logging.getLogger(__name__)
 
 _TIMEOUT = httpx.Timeout(10.0, connect=3.0)
 _STREAM_TIMEOUT = httpx.Timeout(45.0, connect=3.0)  # the controller sends a comment line more often than that
-Document = Desired | Authorities | Candidates | Orders | Revocations | Access | SessionKeys | WantedImages
+Document = (
+    Desired | Authorities | Candidates | Orders | Revocations | Access | SessionKeys | WantedImages | ProbeRequest
+)
 FOLLOWED: dict[str, type[Document]] = {
     "desired": Desired,
     "authorities": Authorities,
@@ -46,6 +49,7 @@ FOLLOWED: dict[str, type[Document]] = {
     "access": Access,
     "session-keys": SessionKeys,
     "images": WantedImages,
+    "probes": ProbeRequest,
 }
 """The documents on the stream, by the names of their events."""
 
@@ -172,6 +176,10 @@ class Controller:
     async def session_keys(self, held: SessionKeysHeld) -> None:
         """Report which keys BGP sessions have; return when the database has it."""
         await self._post("agent/session-keys", held)
+
+    async def probes(self, report: ProbeReport) -> None:
+        """Report the results of probes that the controller has asked for."""
+        await self._post("agent/probes", report)
 
     async def images(self, report: ImageReport) -> None:
         """Report the images here; return when the database has them."""

@@ -1,8 +1,17 @@
 """The source of leases for a DHCP server: the address plan, by whatever path the agent reaches it."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Literal, Protocol
 
 from controller.wire.leases import LeaseGrant, LeaseRelease, LeaseRequest
+
+Way = Literal["in", "out"]
+Counted = Callable[[Way, str], None]
+"""Gets each message that a server takes in or sends: its direction and its type, in lower case."""
+
+
+def uncounted(way: Way, kind: str) -> None:
+    """Count nothing."""
 
 
 class LeaseRefused(Exception):  # noqa: N818 - an answer of the plan, not a failure

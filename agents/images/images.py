@@ -38,7 +38,7 @@ class Controller(Reports, Protocol):
 
 class Images:
     """One cloudlet's images. `used` returns the images that machines here need; None if that is not known. Nothing is
-    removed before the first document of wanted images."""
+    removed before the first document of wanted images. `restarted` is called when the server has ended by itself."""
 
     def __init__(
         self,
@@ -48,9 +48,10 @@ class Images:
         store: Store,
         port: int,
         used: Callable[[], Collection[str] | None],
+        restarted: Callable[[str], None] = lambda _program: None,
     ) -> None:
         self._cloudlet, self._controller, self._store, self._used = cloudlet, controller, store, used
-        self._fetched, self._tries, self._server = Fetched(state), Tries(), Server(store, port)
+        self._fetched, self._tries, self._server = Fetched(state), Tries(), Server(store, port, restarted)
         self._reporter = Reporter(controller, self._report)
         self._wanted: WantedImages | None = None
         self._vtep: str | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 
 from agents import child
@@ -13,10 +14,10 @@ log = logging.getLogger(__name__)
 
 class Server:
     """One cloudlet's server at `port` of the VTEP. A region without an authority has none: it could not tell cloudlets
-    from strangers."""
+    from strangers. `restarted` is called when it has ended by itself."""
 
-    def __init__(self, store: Store, port: int) -> None:
-        self._store, self._port = store, port
+    def __init__(self, store: Store, port: int, restarted: Callable[[str], None] = lambda _program: None) -> None:
+        self._store, self._port, self._restarted = store, port, restarted
         self._wanted: str | None = None
         self._news = asyncio.Event()
         self.port: int | None = None
@@ -47,6 +48,7 @@ class Server:
                     with suppress(asyncio.CancelledError):
                         await task
             if not self._news.is_set():
+                self._restarted(PROGRAM)
                 await asyncio.sleep(backoff.delay())
 
     async def _serve(self, vtep: str) -> None:

@@ -192,6 +192,10 @@ class Book:
             return None
         return half.client if half.until > now or (not half.version and half.promised > now) else None
 
+    def held(self, now: float) -> int:
+        """Return the number of leases."""
+        return sum(half.until > now for pair in self.pairs.values() for half in pair.halves.values())
+
     def leased(self, client: Client, number: int, kind: Kind, now: float) -> bool:
         """Return whether a client has leased an address."""
         half = self.pairs[number].halves[kind] if number in self.pairs else None

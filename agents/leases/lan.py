@@ -149,6 +149,11 @@ class LeasedLan:
         return self._book.hosts
 
     @property
+    def held(self) -> int:
+        """The number of leases that clients hold."""
+        return self._book.held(self._clock())
+
+    @property
     def findings(self) -> list[Finding]:
         """The findings about this LAN's clients."""
         name, now = self._endpoint.name, self._clock()

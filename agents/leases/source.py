@@ -106,6 +106,10 @@ class Leases:
         """Return the findings about the LANs' clients."""
         return [finding for lan, _ in self._lans.values() for finding in lan.findings]
 
+    def held(self) -> dict[str, int]:
+        """Return the number of leases that clients hold, by endpoint."""
+        return {name: lan.held for (name, _, _), (lan, _) in self._lans.items()}
+
     async def meet(self, endpoint: str, client: Client) -> None:
         """Find out who a client is that is expected at an endpoint. It then gets the right address at once, however
         slow the controller is at that time. Raises NoAnswer."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -31,10 +32,13 @@ class JournalEntry(Message):
 
 
 class Journal:
-    """The moves of one cloudlet, in files below `directory`. A file that cannot be read is logged and ignored."""
+    """The moves of one cloudlet, in files below `directory`. A file that cannot be read is logged and ignored.
+    `counted` gets each outcome, once."""
 
-    def __init__(self, directory: Path, cloudlet: str) -> None:
-        self._state = StateDirectory(directory, cloudlet)
+    def __init__(
+        self, directory: Path, cloudlet: str, counted: Callable[[Progress], None] = lambda _outcome: None
+    ) -> None:
+        self._state, self._counted = StateDirectory(directory, cloudlet), counted
         self._writing = asyncio.Lock()
         files = sorted(directory.glob("*.json"), key=lambda path: path.stat().st_mtime)
         self._entries: dict[str, JournalEntry] = {}
@@ -78,6 +82,8 @@ class Journal:
         """Note how the order ended. If this does not get to the disk, work is done again, but nothing becomes wrong."""
         entry = self._entries.get(outcome.move)
         if entry is not None and entry.order.number == outcome.number:
+            if entry.outcome is None:
+                self._counted(outcome)
             try:
                 await self._keep(entry.model_copy(update={"outcome": outcome, "told": told}))
             except HypervisorError as error:

@@ -38,7 +38,8 @@ class _Work:
 
 
 class Moves:
-    """One cloudlet's part in moves. `intend` takes orders, `run` works until it is cancelled; machines then run on."""
+    """One cloudlet's part in moves. `intend` takes orders, `run` works until it is cancelled; machines then run on.
+    `counted` gets the outcome of each order."""
 
     def __init__(
         self,
@@ -50,8 +51,9 @@ class Moves:
         leases: Lessor | None = None,
         door: Door | None = None,
         forget: Forget | None = None,
+        counted: Callable[[Progress], None] = lambda _outcome: None,
     ) -> None:
-        self._journal = Journal(directory, cloudlet)
+        self._journal = Journal(directory, cloudlet, counted)
         self._place = ExecutionContext(drivers, guest_switch, leases, door, forget, self._journal)
         self._reporter = Reporter(cloudlet, controller, self._place)
         self._works: dict[str, _Work] = {}

@@ -6,11 +6,9 @@ import random
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 from agents import bpf
-from agents.dhcp.dual_stack import Version
-from agents.passages import arp, discovery
+from agents.passages.questions import NEIGHBOURS
 from agents.passages.table import Table
 from agents.passages.targets import ProbingLan, Target, targets
 from controller.wire.desired import Desired
@@ -22,19 +20,6 @@ PAUSE = 0.05
 """Seconds between two questions of any LAN: 20 a second."""
 
 _IDLE = 5.0
-
-
-class _Protocol(Protocol):
-    """The questions and answers of one family, as Ethernet frames."""
-
-    ETHER: int
-    ANSWERS: list[bpf.Step]
-
-    def request(self, mac: str, address: str, target: str, to: str | None) -> bytes: ...
-    def answer(self, frame: bytes, mac: str) -> tuple[str, str] | None: ...
-
-
-_PROTOCOLS: dict[Version, _Protocol] = {4: arp, 6: discovery}
 
 
 class Prober:
@@ -82,7 +67,7 @@ class Prober:
     def _ask(self, target: Target, mac: str | None) -> None:
         lan = target.lan
         try:
-            question = _PROTOCOLS[lan.version].request(lan.mac, lan.gateway, target.address, mac)
+            question = NEIGHBOURS[lan.version].request(lan.mac, lan.gateway, target.address, mac)
             self._socket(lan).send(question)
         except OSError as error:  # no such bridge now: the pair is silent
             log.debug("%s cannot be asked from %s: %s", target.address, lan.bridge, error)
@@ -97,7 +82,7 @@ class Prober:
         if known is not None and known[0] == index:
             return known[1]
         self._close(lan)
-        protocol = _PROTOCOLS[lan.version]
+        protocol = NEIGHBOURS[lan.version]
         fresh = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
         try:
             bpf.attach(fresh, protocol.ANSWERS)
@@ -111,7 +96,7 @@ class Prober:
 
     def _hear(self, lan: ProbingLan, ear: socket.socket) -> None:
         try:
-            heard = _PROTOCOLS[lan.version].answer(ear.recv(128), lan.mac)
+            heard = NEIGHBOURS[lan.version].answer(ear.recv(128), lan.mac)
         except BlockingIOError:
             return
         except OSError:

@@ -37,17 +37,21 @@ def targets(desired: Desired) -> Iterator[Target]:
     family that both have. A gateway has the first address of its prefix (docs/network/addresses.md)."""
     own = {endpoint.name for endpoint in desired.endpoints}
     remotes = {r.endpoint: r for e in desired.endpoints for r in e.remotes if r.endpoint not in own}
+    allowed = {endpoint.name: {remote.endpoint for remote in endpoint.remotes} for endpoint in desired.endpoints}
+    for lan in probing_lans(desired):
+        for name, remote in sorted(remotes.items()):
+            if (far := _gateway(remote, lan.version)) is not None:
+                yield Target(lan, name, far, name in allowed[lan.endpoint])
+
+
+def probing_lans(desired: Desired) -> Iterator[ProbingLan]:
+    """Yield the sources of questions: each LAN in each family that it has."""
     for endpoint in desired.endpoints:
-        allowed = {remote.endpoint for remote in endpoint.remotes}
         addresses = gateways(endpoint)
         for version in _VERSIONS:
-            if (gateway := addresses.get(version)) is None:
-                continue
-            own_mac, address = mac(desired.cloudlet, endpoint.index), str(ip_interface(gateway).ip)
-            lan = ProbingLan(endpoint.name, bridge_name(endpoint), own_mac, address, version)
-            for name, remote in sorted(remotes.items()):
-                if (far := _gateway(remote, version)) is not None:
-                    yield Target(lan, name, far, name in allowed)
+            if (gateway := addresses.get(version)) is not None:
+                own_mac, address = mac(desired.cloudlet, endpoint.index), str(ip_interface(gateway).ip)
+                yield ProbingLan(endpoint.name, bridge_name(endpoint), own_mac, address, version)
 
 
 def _gateway(remote: Remote, version: Version) -> str | None:

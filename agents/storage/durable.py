@@ -1,7 +1,8 @@
 """Files that are replaced as a whole: a crash of the process or of the host leaves the old file or the new file.
 
 The fsync of a file does not store its name: only the fsync of its directory does (fsync(2), "Notes"). An fsync of the
-directory therefore follows each rename. No other part of the agent renames files.
+directory therefore follows each rename. No other part of the agent renames files, except that of metrics, which need
+not survive the host.
 """
 
 import os

@@ -15,7 +15,11 @@ from controller.core.desired import Tunnels, agrees
 from controller.core.names import printable
 from controller.db.agent_presence import Seen
 from controller.runtime.wakeup import Wakeup
+from controller.wire.probes import ProbeRequest
 from controller.wire.reports import Report
+
+PROBING = 300.0
+"""Seconds after which an agent is no longer asked for probes."""
 
 SILENCE = 75.0
 """Seconds without a report after which an open stream no longer counts as connected: agents report every 30 s."""
@@ -25,7 +29,8 @@ SILENCE = 75.0
 class Attendance:
     """One cloudlet's agent. `expected` are the tunnels of each generation that was published and not yet reported.
     `proved` is the latest generation that a report showed to be in the kernel. `announced` counts how often its
-    candidates may have changed, and `ordered` how often its orders may have."""
+    candidates may have changed, and `ordered` how often its orders may have. `asked` are the probes that it is asked
+    for, and since when."""
 
     wakeup: Wakeup = field(default_factory=Wakeup)
     opened: float = 0.0
@@ -36,12 +41,18 @@ class Attendance:
     proved: int = 0
     announced: int = 0
     ordered: int = 0
+    asked: tuple[ProbeRequest, float] | None = None
     waiting: dict[asyncio.Future[float], int] = field(default_factory=dict)
 
     @property
     def connected(self) -> bool:
         """Whether a stream is open and was not silent for too long."""
         return len(self.wakeup) > 0 and time.monotonic() - max(self.opened, self.heard) < SILENCE
+
+    @property
+    def probes(self) -> ProbeRequest | None:
+        """The probes that it is asked for now."""
+        return self.asked[0] if self.asked is not None and time.monotonic() - self.asked[1] < PROBING else None
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,12 @@ class Agents:
         """Wake the cloudlet's streams because its orders may have changed."""
         if agent := self._known.get(cloudlet):
             agent.ordered += 1
+            agent.wakeup.ring()
+
+    def ask(self, cloudlet: str, probes: ProbeRequest | None) -> None:
+        """Ask the cloudlet's agent for probes, or for none any more."""
+        if agent := self._known.get(cloudlet):
+            agent.asked = (probes, time.monotonic()) if probes is not None else None
             agent.wakeup.ring()
 
     def order_all(self) -> None:

@@ -19,6 +19,7 @@ from controller.wire.certificates import CertificateRequest, Certified
 from controller.wire.images import ImageReport, ImageSources
 from controller.wire.moves import MoveReport
 from controller.wire.neighbours import NeighbourReport
+from controller.wire.probes import ProbeReport
 from controller.wire.reports import Report
 from controller.wire.session_keys import SessionKeysHeld
 from controller.wire.sightings import SightingReport
@@ -48,6 +49,13 @@ async def session_keys(body: SessionKeysHeld, region: Running, cloudlet: Agent) 
     """Take the agent's report on the last `session-keys`. The answer comes once the database has it."""
     _own(body, cloudlet)
     await region.route_servers.session_keys.take(cloudlet, body)
+
+
+@router.post("/probes", status_code=204, responses=errors(), summary="Report the results of probes")
+async def probes(body: ProbeReport, region: Running, cloudlet: Agent) -> None:
+    """Take results of probes that the controller has asked for. Those of a verification that is over are dropped."""
+    _own(body, cloudlet)
+    region.replication.probes.take(body)
 
 
 @router.post("/certificate", responses=errors(404, 409, 503), summary="Ask for a certificate")

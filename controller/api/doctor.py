@@ -97,7 +97,7 @@ async def diagnose(region: Running) -> Diagnosis:
     """Read everything from every route server, and compare it and the agents' last reports with the intent."""
     servers = list(await asyncio.gather(*(_observe(server) for server in region.route_servers.syncs)))
     rules = region.changes.flow.rules()
-    cloudlets = await _cloudlets(region)
+    cloudlets = await observed_cloudlets(region)
     differences = compare_policy(_policy(await region.changes.drift.look()))
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
     differences += compare_releases(await _releases(region), servers, cloudlets)
@@ -167,7 +167,8 @@ def _policy(found: Found) -> InForce:
     return InForce(found.in_force.row.id if found.in_force.row else 0, found.plan, tuple(map(str, wrong)))
 
 
-async def _cloudlets(region: Region) -> list[Cloudlet]:
+async def observed_cloudlets(region: Region) -> list[Cloudlet]:
+    """Return the cloudlets that should be working, each with its agent's last report."""
     intent, fabric, agent_presence = region.intent, region.fabric, region.replication.presence
     speak = [c for c in intent.cloudlets.values() if c.managed]
     reports = await agent_presence.reports([c.name for c in speak])

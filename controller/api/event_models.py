@@ -13,6 +13,7 @@ from controller.wire.desired import Desired
 from controller.wire.images import WantedImages
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
+from controller.wire.probes import ProbeRequest
 from controller.wire.session_keys import SessionKeys
 
 ANY = "*"
@@ -26,6 +27,7 @@ EVENT_MODELS: Mapping[str, Mapping[str, Any]] = {
         "candidates": Candidates,
         "orders": Orders,
         "images": WantedImages,
+        "probes": ProbeRequest,
         "authorities": Authorities,
         "revocations": Revocations,
     },

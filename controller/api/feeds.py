@@ -22,8 +22,8 @@ HOMES = 60.0
 FOLLOWED = (
     "Events named `desired`, whose id is the version, and, without an id, `candidates` (whom to probe) and `orders` "
     "(what to do about moves of VMs), `authorities` (whom to trust), `revocations` (whose certificates are good for "
-    "nothing), `access` (what to filter), `images` (which images to fetch) and, over TLS alone, `session-keys` (what "
-    "BGP sessions are signed with)."
+    "nothing), `access` (what to filter), `images` (which images to fetch), `probes` (which probes to send now) and, "
+    "over TLS alone, `session-keys` (what BGP sessions are signed with)."
 )
 
 
@@ -111,6 +111,14 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
             return None
         return Rendered(found, found.model_dump_json())
 
+    def probing(_: Cloudlet) -> int | None:
+        asked = of(cloudlet).probes
+        return asked.number if asked is not None else None
+
+    async def verified(present: Cloudlet) -> Rendered | None:
+        asked = of(cloudlet).probes
+        return Rendered(asked.number, asked.model_dump_json()) if asked is not None else None
+
     of = region.agents.registry.of
     secret = [Feed("session-keys", region.route_servers.session_keys.document, keys)] if private else []
     return (
@@ -119,6 +127,7 @@ def feeds(region: Region, cloudlet: str, sent: int | None, *, private: bool) -> 
         *secret,
         Feed("candidates", lambda _: of(cloudlet).announced, probed),
         Feed("orders", lambda _: of(cloudlet).ordered, ordered),
+        Feed("probes", probing, verified),
         Feed("images", lambda present: _placed(region, present), imaged),
         Feed("authorities", lambda _: region.identity.revocations.number, trusted),
         Feed("revocations", lambda _: region.identity.revocations.number, revoked),

@@ -6,7 +6,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 GROUPS: Mapping[str, Sequence[str]] = {
-    "To begin": ("context", "login", "logout", "doctor"),
+    "To begin": ("context", "login", "logout", "doctor", "verify"),
     "Sites and pools": ("cloudlet", "certificate", "endpoint", "vcp", "consent", "access", "policy", "change"),
     "Devices and addresses": ("device", "lease", "delegation", "address", "reservation", "sighting"),
     "VMs and containers": ("vm", "image", "move", "profile"),

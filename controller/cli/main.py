@@ -47,6 +47,7 @@ from controller.cli.output import say
 from controller.cli.program import run_program
 from controller.cli.session import begin
 from controller.cli.variables import VARIABLES
+from controller.cli.verify import verify
 from controller.wire.release import release
 
 app = Noun(
@@ -98,6 +99,7 @@ app.verb(
 app.verb("logout", "weft logout")(logout)
 app.verb("doctor", "weft doctor\nweft doctor --output json")(doctor)
 app.verb("gather", "weft gather\nweft gather --to report.tar.gz --anonymous --no-policy --audit 200")(gather)
+app.verb("verify", "weft verify\nweft verify c1 c2\nweft verify c1-lan c3 --output json")(verify)
 
 
 def _version(asked: bool) -> None:

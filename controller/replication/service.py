@@ -7,6 +7,7 @@ from controller.agents.registry import Agents
 from controller.db.notify_connection import NotifyConnection
 from controller.replication.agent_presence import AgentPresence
 from controller.replication.leadership import Leadership
+from controller.replication.probes import Probes
 from controller.replication.replicas import Replicas
 from controller.runtime.runtime import Runtime
 from controller.runtime.service import Service, forever
@@ -15,7 +16,8 @@ from controller.wire.release import release
 
 
 class ReplicationService(Service):
-    """`replicas` exchanges messages with the other replicas; `presence` knows the agents of all replicas."""
+    """`replicas` exchanges messages with the other replicas; `presence` knows the agents of all replicas, and `probes`
+    asks them for probes."""
 
     name: ClassVar[str] = "replication"
 
@@ -24,6 +26,7 @@ class ReplicationService(Service):
         line = NotifyConnection(settings.database_url, settings.replica) if database.shared else None
         self.replicas = Replicas(settings.replica, release(), database, line, runtime.wakeup)
         self.presence = AgentPresence(registry, self.replicas, database)
+        self.probes = Probes(registry, self.replicas)
 
     @property
     def leadership(self) -> Leadership:

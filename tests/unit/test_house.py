@@ -34,6 +34,7 @@ DOORS = {
         "controller/runtime/counters.py",
         "controller/runtime/metrics.py",
         "controller/runtime/move_metrics.py",
+        "agents/metrics/exposition.py",
     ),
     "netaddr": ("controller/core/",),
     "packaging": ("controller/core/releases.py", "deploy/packages/"),

@@ -5,7 +5,7 @@ import logging
 import socket
 
 from agents.dhcp.client_queue import ClientQueue
-from agents.dhcp.lease_source import LeaseRefused, LeaseSource
+from agents.dhcp.lease_source import Counted, LeaseRefused, LeaseSource, uncounted
 from agents.dhcp.pace import Pace
 from agents.dhcp.v4.decision import (
     Ask,
@@ -36,7 +36,8 @@ class DhcpError(Exception):
 
 
 class DhcpServer(asyncio.DatagramProtocol):
-    """Serves DHCP on `bridge` for `endpoint`, whose settings are `lan`, with leases from `leases`.
+    """Serves DHCP on `bridge` for `endpoint`, whose settings are `lan`, with leases from `leases`. `counted` gets each
+    message.
 
     `start` and `stop` belong to one event loop; the sockets are bound to the interface as it is at `start`, so a bridge
     that was made anew needs a new server.
@@ -49,8 +50,9 @@ class DhcpServer(asyncio.DatagramProtocol):
         lan: LanSettings,
         leases: LeaseSource,
         pace: Pace | None = None,
+        counted: Counted = uncounted,
     ) -> None:
-        self._endpoint = endpoint
+        self._endpoint, self._counted = endpoint, counted
         self._bridge = bridge
         self._lan = lan
         self._leases = leases
@@ -89,6 +91,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         except MessageError as reason:
             log.debug("%s: ignored a datagram from %s: %s", self._bridge, addr[0], reason)
             return
+        self._counted("in", message.kind.name.lower())
         self._turns.take(message.mac, message)
 
     def error_received(self, exc: Exception) -> None:
@@ -99,6 +102,7 @@ class DhcpServer(asyncio.DatagramProtocol):
         reply = await self._reply(message)
         if reply:
             self._send(message, reply)
+            self._counted("out", reply.kind.name.lower())
 
     async def _reply(self, message: Message) -> Message | None:
         step = decide(message, self._lan)

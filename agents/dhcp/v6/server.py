@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address
 
 from agents.dhcp.client_queue import ClientQueue
-from agents.dhcp.lease_source import LeaseRefused, LeaseSource
+from agents.dhcp.lease_source import Counted, LeaseRefused, LeaseSource, uncounted
 from agents.dhcp.pace import Pace
 from agents.dhcp.v4.server import DhcpError
 from agents.dhcp.v6.decision import (
@@ -45,7 +45,8 @@ class _Heard:
 
 
 class Dhcp6Server:
-    """Serves DHCPv6 on `bridge` for `endpoint`, whose settings are `lan`, with leases from `leases`.
+    """Serves DHCPv6 on `bridge` for `endpoint`, whose settings are `lan`, with leases from `leases`. `counted` gets
+    each message.
 
     `start` and `stop` belong to one event loop; the sockets are bound to the interface as it is at `start`, so a bridge
     that was made anew needs a new server.
@@ -58,8 +59,9 @@ class Dhcp6Server:
         lan: LanSettings6,
         leases: LeaseSource,
         pace: Pace | None = None,
+        counted: Counted = uncounted,
     ) -> None:
-        self._endpoint = endpoint
+        self._endpoint, self._counted = endpoint, counted
         self._bridge = bridge
         self._lan = lan
         self._leases = leases
@@ -99,6 +101,7 @@ class Dhcp6Server:
                     if len(mac) != 6 or mac == bytes(6) or mac[0] & 1:
                         continue  # no station's address
                     message = decode(packet.payload)
+                    self._counted("in", message.kind.name.lower())
                     self._turns.take(mac, _Heard(mac, packet.source, packet.target.is_multicast, message))
             except BlockingIOError:
                 return
@@ -112,6 +115,7 @@ class Dhcp6Server:
         reply = await self._reply(heard)
         if reply is not None and self._mouth is not None:
             self._mouth.sendto(encode(reply), (str(heard.source), CLIENT_PORT))
+            self._counted("out", reply.kind.name.lower())
 
     async def _reply(self, heard: _Heard) -> Message | None:
         message, mac = heard.message, heard.mac.hex(":")

@@ -11,6 +11,7 @@ checks does not repeat an error of the code that acts."""
 
 from collections.abc import Sequence
 
+from controller.core.doctor.causes import Causes
 from controller.core.doctor.clones import compare_clones
 from controller.core.doctor.cpus import Settled, compare_cpus
 from controller.core.doctor.difference import Difference
@@ -29,6 +30,7 @@ from controller.wire.rulesets import RuleSet
 
 __all__ = [
     "REMEDIES",
+    "Causes",
     "Cloudlet",
     "Difference",
     "DifferenceKind",

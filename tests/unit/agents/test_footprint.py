@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-UNUSED = ("rich", "pygments", "click", "typer", "sqlalchemy", "fastapi", "starlette", "jsonschema")
+UNUSED = ("rich", "pygments", "click", "typer", "sqlalchemy", "fastapi", "starlette", "jsonschema", "prometheus_client")
 
 
 def test_an_agent_imports_only_what_it_needs() -> None:

@@ -49,6 +49,15 @@ def test_images(tmp_path: Path) -> None:
     assert (found.directory, found.most_bytes, found.port, found.credentials) == (Path("/i"), 1000, 0, Path("/c"))
 
 
+def test_metrics(tmp_path: Path) -> None:
+    assert load(written(tmp_path, GOOD)).metrics.file is None
+    found = load(written(tmp_path, GOOD + '[metrics]\nfile = "/var/lib/prometheus/node-exporter/weft.prom"\n'))
+    assert found.metrics.file == Path("/var/lib/prometheus/node-exporter/weft.prom")
+    for wrong in ("/var/lib/weft.txt", "weft.prom"):
+        with pytest.raises(ConfigError, match=r"metrics\.file: .*\*\.prom"):
+            load(written(tmp_path, GOOD + f'[metrics]\nfile = "{wrong}"\n'))
+
+
 def test_tunnels_are_in_the_clear_unless_told_otherwise(tmp_path: Path) -> None:
     assert load(written(tmp_path, GOOD)).ipsec is None
     found = load(written(tmp_path, GOOD + "[ipsec]\n")).ipsec

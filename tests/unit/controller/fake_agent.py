@@ -1,6 +1,7 @@
 """A fake agent: enrols, follows its desired state, and reports a kernel that agrees with it. There is no kernel."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -11,13 +12,22 @@ from controller.wire.desired import Desired
 from controller.wire.images import ImageReport, WantedImages
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
+from controller.wire.probes import ProbeReport, ProbeRequest, ProbeResult, ProbeTarget
 from controller.wire.reports import Report
 from tests.kernels import kernel
 
 
+def found(target: ProbeTarget) -> ProbeResult:
+    """Return the result of a probe where all is as it should be."""
+    there = ProbeResult(endpoint=target.endpoint, remote=target.remote, address=target.address)
+    if target.mtu is None:
+        return there
+    return there.model_copy(update={"resolved_ms": 1.0, "echo_ms": 2.0, "tried": target.mtu, "mtu": target.mtu})
+
+
 class FakeAgent:
-    """An agent. With `answers=False` it follows and never reports. `documents` has the desired states that it
-    received."""
+    """An agent. With `answers=False` it follows and never reports. `documents` has the desired states that it received.
+    `finds` returns the result of each probe that it is asked for; None: it sends none."""
 
     def __init__(self, http: httpx.AsyncClient, credential: str, *, answers: bool = True) -> None:
         self.http, self.answers = http, answers
@@ -27,6 +37,9 @@ class FakeAgent:
         self.orders: list[Orders] = []
         self.access: list[Access] = []
         self.images: list[WantedImages] = []
+        self.understands: list[str] = []
+        self.probed: list[ProbeRequest] = []
+        self.finds: Callable[[ProbeTarget], ProbeResult] | None = found
         self.order: list[str] = []
         self.came = asyncio.Condition()
         self.ended = False
@@ -44,6 +57,9 @@ class FakeAgent:
                 if event.event == "images":
                     await self._images(WantedImages.model_validate_json(event.data))
                     continue
+                if event.event == "probes":
+                    await self._probes(ProbeRequest.model_validate_json(event.data))
+                    continue
                 if event.event in ("authorities", "revocations"):
                     continue
                 self.order.append(event.event)
@@ -58,7 +74,7 @@ class FakeAgent:
                     self.documents.append(document)
                     self.came.notify_all()
                 if self.answers:
-                    await self.report(kernel(document))
+                    await self.report(kernel(document).model_copy(update={"understands": self.understands}))
         self.ended = True
 
     async def _candidates(self, document: Candidates) -> None:
@@ -70,6 +86,13 @@ class FakeAgent:
         async with self.came:
             self.orders.append(document)
             self.came.notify_all()
+
+    async def _probes(self, asked: ProbeRequest) -> None:
+        self.probed.append(asked)
+        if self.finds is not None:
+            results = [self.finds(target) for target in asked.targets]
+            body = ProbeReport(cloudlet=asked.cloudlet, number=asked.number, results=results).model_dump()
+            assert (await self.http.post("/api/v1/agent/probes", json=body, headers=self.headers)).status_code == 204
 
     async def _images(self, document: WantedImages) -> None:
         async with self.came:

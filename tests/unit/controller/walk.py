@@ -57,6 +57,7 @@ def tell(say: Say) -> None:
     say("POST /api/v1/agent/moves", {"cloudlet": "c1", "machines": [web], "platforms": {"d": platform}})
     image = {"name": "i", "digest": "1" * 64, "condition": "there", "done": 1, "total": 1}
     say("POST /api/v1/agent/images", {"cloudlet": "c1", "images": [image], "port": 7790})
+    say("POST /api/v1/agent/probes", {"cloudlet": "c1", "number": 1, "results": []})
     say("POST /api/v1/agent/access", {"cloudlet": "c1", "filters": []})
     sighting = {"endpoint": "c1-lan", "address": "10.1.0.2", "how": "packet", "mac": MACS[1]}
     say("POST /api/v1/agent/sightings", {"cloudlet": "c1", "sightings": [sighting]})
@@ -74,6 +75,7 @@ def use(say: Say) -> None:
     say("PATCH /api/v1/devices/{name}", {"client_id": "01aa"}, name="m1")
     say("POST /api/v1/cloudlets", {"name": "r1", "pe": "evpn", "vtep": "192.0.2.77", "unmanaged": True})
     say("GET /api/v1/cloudlets/{name}/report", name="c1")
+    say("POST /api/v1/doctor/probes", {"a": "c1", "b": "c2-lan"})
     say("GET /api/v1/cloudlets/{name}/configuration", name="r1", **{"for": "frr"})
     say("POST /api/v1/endpoints/{name}/consent", name="c1-lan")
     say("DELETE /api/v1/endpoints/{name}/consent", name="c1-lan")

@@ -39,6 +39,8 @@ OWN = {
     "agents/multipath/watch.py": "a frame, which `agents/multipath/segment.py` reads",
     "agents/neighbours/clocks.py": "the kernel's time of arrival, of 16 bytes",
     "agents/passages/prober.py": "a frame, which `agents/passages/{arp,discovery}.py` read",
+    "agents/passages/questions.py": "the beginning of a frame, which `agents/passages/{arp,discovery,echo}.py` read",
+    "controller/replication/probes.py": "messages of the region's other replicas",
     "agents/dhcp/ra/advertiser.py": "the kernel's hop limit, of four bytes; what comes is not looked at",
     "agents/bgp/session_keys.py": "its own file",
     "agents/settings.py": "the operators' file",

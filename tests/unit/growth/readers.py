@@ -29,7 +29,7 @@ from agents.mac_moves import notifications as mac_notifications
 from agents.multipath import options, segment, sockets
 from agents.neighbours import icmp, stamp
 from agents.nft import notifications
-from agents.passages import arp, discovery
+from agents.passages import arp, discovery, echo
 from agents.sightings import message as sighting
 from controller.api import pages
 from controller.api.middleware import body_limits, request_head
@@ -413,6 +413,12 @@ CASES: dict[str, list[Case]] = {
     ),
     "agents/passages/discovery.py": _all(
         "frame", lambda data: discovery.answer(data, "02:00:00:00:00:01"), DATAGRAM, _again(b"\xff")
+    ),
+    "agents/passages/echo.py": _all(
+        "frame",
+        lambda data: [echo.answer(data, version, "02:00:00:00:00:01", 7) for version in (4, 6)],
+        DATAGRAM,
+        _again(b"\xff"),
     ),
     "agents/sightings/message.py": _all(
         "netlink",

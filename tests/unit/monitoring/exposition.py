@@ -1,8 +1,10 @@
-"""The metrics that a controller and a route server expose, as the text of a scrape in which every metric has samples.
+"""The metrics that a controller, a route server and an agent expose, as the text of a scrape in which every metric has
+samples.
 
-The controller's text comes from its own registry. The route server's comes from the list of its metrics that its Go
-test compares with a real scrape."""
+The controller's text comes from its own registry, the agent's from its own renderer. The route server's comes from the
+list of its metrics that its Go test compares with a real scrape."""
 
+import time
 from collections.abc import Mapping
 from functools import cache
 from itertools import product
@@ -10,7 +12,12 @@ from itertools import product
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
+from agents.metrics.exposition import Refused, State, render
+from agents.metrics.tally import Tally
 from controller.runtime.metrics import Metrics
+from controller.wire.findings import Finding, Passage
+from controller.wire.reports import EndpointState, Report, SpeakerState
+from controller.wire.tunnels import Ipsec
 from tests.house.imports import ROOT
 
 GOLDEN = ROOT / "routeserver/internal/control/testdata/metrics.txt"
@@ -49,6 +56,43 @@ def route_server() -> str:
     return "".join(lines)
 
 
+@cache
+def agent() -> str:
+    """Return an agent's exposition."""
+    tally = Tally()
+    tally.probed(10, 5)
+    passage = Passage(remote="c2-lan", allowed=True, verdict="passes")
+    finding = Finding(kind="setting", subject="a", expected="0", found="1", text="a is 1, not 0")
+    lan = EndpointState(
+        endpoint="c1-lan", bridge="lan1", ports=[], tunnels=[], routes=[], problems=[], passages=[passage]
+    )
+    report = Report(
+        cloudlet="c1",
+        version=1,
+        generation=1,
+        agent_version="1",
+        endpoints=[lan],
+        speakers=[SpeakerState(name="rs1", state="established")],
+        resident_bytes=1,
+        cpu_seconds=1.0,
+        ipsec=Ipsec(tunnels=[]),
+        findings=[finding],
+    )
+    state = State(
+        cloudlet="c1",
+        version="1",
+        started=0.0,
+        now=time.time(),
+        connected=True,
+        report=report,
+        tally=tally,
+        leases={"c1-lan": 3},
+        refused=[Refused("c1-lan", "dhcp-at", 7)],
+        helpers={"gobgpd": True},
+    )
+    return render(state)
+
+
 def _sample(name: str, labels: list[str]) -> str:
     return f"{name}{{{','.join(labels)}}} 1\n"
 
@@ -56,5 +100,7 @@ def _sample(name: str, labels: list[str]) -> str:
 @cache
 def exposed() -> Mapping[str, frozenset[str]]:
     """Return the labels of all samples, by name."""
-    families = [family for text in (controller(), route_server()) for family in text_string_to_metric_families(text)]
+    families = [
+        family for text in (controller(), route_server(), agent()) for family in text_string_to_metric_families(text)
+    ]
     return {sample.name: frozenset(sample.labels) for family in families for sample in family.samples}

@@ -27,7 +27,11 @@ pytestmark = [
 ]
 
 TOKEN = "a-token-for-metrics"
-TEXTS = {"weft-controller": exposition.controller, "weft-routeserver": exposition.route_server}
+TEXTS = {
+    "weft-controller": exposition.controller,
+    "weft-routeserver": exposition.route_server,
+    "weft-cloudlet": exposition.agent,
+}
 """The expositions by job."""
 
 
@@ -35,8 +39,8 @@ class Exposing(BaseHTTPRequestHandler):
     """Serves each job's exposition at /JOB; the route server's takes the token."""
 
     def do_GET(self) -> None:
-        job = self.path.removeprefix("/")
-        allowed = job == "weft-controller" or self.headers["Authorization"] == f"Bearer {TOKEN}"
+        job = self.path.removeprefix("/").partition("?")[0]
+        allowed = job != "weft-routeserver" or self.headers["Authorization"] == f"Bearer {TOKEN}"
         text = TEXTS[job]().encode() if allowed else b""
         self.send_response(200 if allowed else 401)
         self.send_header("Content-Type", "text/plain; version=0.0.4")
@@ -97,7 +101,7 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Clien
 
 
 def evaluated(client: httpx.Client) -> bool:
-    """Return whether each rule was evaluated since both jobs have had two scrapes."""
+    """Return whether each rule was evaluated since all jobs have had two scrapes."""
     try:
         times = answer(client, "min(count_over_time(up[1m]))")
     except (httpx.TransportError, AssertionError):
