@@ -2,6 +2,8 @@
 token or an issuer's token whose role allows them (`core/roles.py`). Agents: requests with a cloudlet's credential,
 about that cloudlet only."""
 
+import base64
+import binascii
 import hmac
 from collections.abc import Awaitable, Callable
 from typing import Annotated, cast
@@ -32,6 +34,9 @@ TRUSTED = "weft.trusted"
 
 AGENTS = "/api/v1/agent/"
 """Prefix of the paths for agents."""
+
+BIRDWATCHER = "/birdwatcher/"
+"""Prefix of the paths for looking glasses, whose clients send no bearer token."""
 
 NO_CREDENTIAL = "The credential is missing or not valid (any longer)."
 
@@ -79,8 +84,10 @@ async def holder(region: Region, secret: str | None) -> Caller:
 
 
 def bearer(scope: Scope) -> str | None:
-    """Return the bearer token in a request's head (RFC 6750)."""
+    """Return the bearer token in a request's head (RFC 6750). Looking glasses send it as a password (RFC 7617)."""
     kind, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+    if kind.lower() == "basic" and scope["path"].startswith(BIRDWATCHER):
+        return _password(secret)
     return secret if kind.lower() == "bearer" and secret else None
 
 
@@ -88,6 +95,13 @@ def presented(scope: Scope) -> str | None:
     """Return the secret by which a request's head says who calls: a session's, or a bearer token."""
     shown: ShownSession | None = scope.get(SESSION)
     return bearer(scope) if shown is None else shown.secret
+
+
+def _password(credentials: str) -> str | None:
+    try:
+        return base64.b64decode(credentials, validate=True).decode().partition(":")[2] or None
+    except (binascii.Error, UnicodeError):
+        return None
 
 
 async def judge(scope: Scope, region: Region) -> str:
@@ -118,7 +132,16 @@ def _sentence(error: Exception) -> str:
 
 async def operator(request: Request, region: Running, bearer: Annotated[Bearer, Depends(_operator)]) -> Caller:
     """Admit an operator whose role allows the request. Raises Problem."""
-    found = await caller(request.scope, region, bearer.credentials if bearer else None)
+    return await _admitted(request, region, bearer.credentials if bearer else None)
+
+
+async def reader(request: Request, region: Running) -> Caller:
+    """Admit an operator like `operator`, whose token may also be a password. Raises Problem."""
+    return await _admitted(request, region, bearer(request.scope))
+
+
+async def _admitted(request: Request, region: Region, secret: str | None) -> Caller:
+    found = await caller(request.scope, region, secret)
     route = request.scope["route"]
     let_in(found.name, route.status_code or 200)
     note(caller=found.name)
@@ -194,6 +217,7 @@ def unauthorised(detail: str) -> Problem:
 
 
 Operator = Depends(operator)
+Reader = Depends(reader)
 Calling = Annotated[Caller, Depends(operator)]
 Agent = Annotated[Cloudlet, Depends(agent)]
 Newcomer = Annotated[Cloudlet, Depends(newcomer)]

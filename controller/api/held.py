@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from controller.api.access import Operator, Running
 from controller.api.names import PeerFilter, RouteServerFilter
 from controller.api.openapi import errors
-from controller.api.routes import ask
+from controller.api.server_pages import Cursor, Limit, ask, server_page
 from controller.api.types import Name
 from controller.api.verbatim import DescribedAs, Json, continuing
 from controller.core.refusals import unknown
@@ -28,10 +28,12 @@ class ServerHeldRoutes(HeldRoutes):
 
 
 class Held(BaseModel):
-    """The routes held back, one entry per route server that answered: `routes` with their verdict, `sources` (PEs none
-    of whose routes are sent), and families sent `apart`, one route a message."""
+    """The routes held back, one entry per route server of this page: `routes` with their verdict, `sources` (PEs none
+    of whose routes are sent), and families sent `apart`, one route a message; the last two are with a route server's
+    first routes. `next` is the cursor of the following page, null at the end."""
 
     route_servers: list[Annotated[Json, DescribedAs(ServerHeldRoutes)]]
+    next: str | None = None
     unreachable: list[str]
 
 
@@ -63,11 +65,22 @@ class Released(BaseModel):
 
 
 @router.get("/held", responses=errors(502), summary="List routes that are held back")
-async def held(region: Running, peer: PeerFilter = None, route_server: RouteServerFilter = None) -> Held:
+async def held(
+    region: Running,
+    peer: PeerFilter = None,
+    route_server: RouteServerFilter = None,
+    limit: Limit = 1000,
+    cursor: Cursor = None,
+) -> Held:
     """Return routes for which a PE has ended its session, or may have. Each is held back from that PE alone."""
     query = {"peer": peer} if peer else {}
-    answers, unreachable = await ask(region, route_server, lambda client: client.held(query))
-    return Held(route_servers=[{"route_server": name, **answer} for name, answer in answers], unreachable=unreachable)
+    page = await server_page(
+        region, route_server, lambda client, part: client.held(query | part), "routes", limit, cursor
+    )
+    servers = [{"route_server": name, **part} for name, part in page.parts]
+    for server in servers:
+        server.pop("next", None)
+    return Held(route_servers=servers, next=page.next, unreachable=page.unreachable)
 
 
 @router.post("/release", responses=errors(404, 502), summary="Send a PE again what is held back from it")

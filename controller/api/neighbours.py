@@ -72,10 +72,12 @@ class PastMeasurement(BaseModel):
 
 class Matrix(BaseModel):
     """Median round trips in milliseconds, by measuring cloudlet, then by neighbour: null if no echo came back, absent
-    if there was no measurement or no fresh one."""
+    if there was no measurement or no fresh one. `cloudlets` are all neighbours; a page has the measurements of some of
+    them, and `next` is the cursor of the following page, null at the end."""
 
     cloudlets: list[str]
     median_ms: dict[str, dict[str, float | None]]
+    next: str | None = None
 
 
 class Bandwidth(BaseModel):
@@ -135,19 +137,25 @@ async def history(
 async def matrix(
     region: Running,
     vcp: Annotated[str | None, Query(pattern=NAME_PATTERN, max_length=63, description="Only its members.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many measuring cloudlets at most.")] = 100,
+    cursor: pages.Cursor = None,
 ) -> Matrix:
-    """Return the round trips of all cloudlets, or of those with an endpoint in one pool."""
+    """Return the round trips of all cloudlets, or of those with an endpoint in one pool, by measuring cloudlet."""
     intent, names = region.intent, sorted(region.intent.cloudlets)
     if vcp is not None:
         if vcp not in intent.vcps:
             raise missing("vcp", vcp)
         names = sorted({intent.endpoints[member].cloudlet for member in intent.vcps[vcp].members})
+    after = pages.after(cursor)
+    rows = [name for name in names if name > after]
+    shown = rows[:limit]
     async with region.database.read() as session:
-        found = await table.matrix(session, now(), None if vcp is None else names)
+        found = await table.matrix(session, now(), shown, None if vcp is None else names)
     medians: dict[str, dict[str, float | None]] = {}
     for one, other, median in sorted(found):
         medians.setdefault(one, {})[other] = median
-    return Matrix(cloudlets=names, median_ms=medians)
+    following = pages.write_cursor(shown[-1]) if len(rows) > limit else None
+    return Matrix(cloudlets=names, median_ms=medians, next=following)
 
 
 @router.get("/bandwidths", responses=errors(), summary="List bandwidths")

@@ -2,7 +2,6 @@
 way."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -14,13 +13,11 @@ from controller.api.access import Operator, Running, Still
 from controller.api.looking_glass import Comparison, Explanation, Routes, RouteServer, RouteServers
 from controller.api.names import EndpointFilter, PeerFilter, RouteServerFilter, VcpFilter
 from controller.api.openapi import errors
-from controller.api.pages import after_pair, not_ours, write_cursor
+from controller.api.server_pages import Cursor, Limit, ask, asked, server_page
 from controller.api.verbatim import Json
 from controller.api.watching import watching
 from controller.core.refusals import invalid, unknown
-from controller.region import Region
-from controller.routeservers.client import OtherGeneration, RefusedByRouteServer, RouteServerClient, Unreachable
-from controller.routeservers.sync import RouteServerSync
+from controller.routeservers.client import RefusedByRouteServer, RouteServerClient
 from controller.runtime.problems import Problem
 from controller.wire.names import NAME_PATTERN
 from controller.wire.route_tables import QuarantineReason, Table
@@ -51,7 +48,7 @@ Selected = Annotated[dict[str, str], Depends(_selection)]
 @router.get("/route-servers", responses=errors(), summary="List route servers")
 async def servers(region: Running) -> RouteServers:
     """Return the route servers with their present BGP sessions."""
-    answers = await asyncio.gather(*(_asked(s, lambda client: client.status()) for s in region.route_servers.syncs))
+    answers = await asyncio.gather(*(asked(s, lambda client: client.status()) for s in region.route_servers.syncs))
     addresses = {server.name: server for server in region.settings.route_servers}
     items = []
     for server, answer in zip(region.route_servers.syncs, answers, strict=True):
@@ -79,41 +76,19 @@ async def index(
     table: Table = "adj-in",
     reason: QuarantineReason | None = None,
     route_server: RouteServerFilter = None,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
-    cursor: Annotated[str | None, Query(max_length=600, description="`next` of the page before.")] = None,
+    limit: Limit = 1000,
+    cursor: Cursor = None,
 ) -> Routes:
     """Return routes received from PEs, those of them in quarantine or in pools, or routes sent to PEs. `prefix`
     contains the route's address or prefix, `vcp` is a pool of its endpoint, `reason` the reason for its quarantine."""
     if reason is not None and table != "quarantine":
         raise invalid("reason", f"routes in {table} have no reason to be in quarantine")
-    name, place = after_pair(cursor)
-    servers = _named(region, route_server)
-    if name and name not in {server.name for server in servers}:
-        raise not_ours()
-    asked = {"table": table, **selected} | ({"reason": reason} if reason else {})
-    away: dict[str, Exception] = {}
-    items: list[Json] = []
-    following = None
-    for server in servers:
-        if server.name < name:
-            continue
-        if len(items) == limit:
-            following = write_cursor(f"{server.name} ")
-            break
-        query = asked | {"limit": str(limit - len(items))}
-        if server.name == name and place:
-            query["cursor"] = place
-        answer = await _asked(server, lambda client, query=query: client.routes(query))  # type: ignore[misc]
-        if isinstance(answer, Exception):
-            away[server.name] = answer
-            continue
-        items += [{"route_server": server.name, **route} for route in answer.get("routes") or []]
-        if answer.get("next"):
-            following = write_cursor(f"{server.name} {answer['next']}")
-            break
-    if away and len(away) == len(servers):
-        raise Problem(502, f"No route server could be asked ({'; '.join(f'{n}: {e}' for n, e in away.items())}).")
-    return Routes(items=items, next=following, truncated=following is not None, unreachable=list(away))
+    query = {"table": table, **selected} | ({"reason": reason} if reason else {})
+    page = await server_page(
+        region, route_server, lambda client, part: client.routes(query | part), "routes", limit, cursor
+    )
+    items = [{"route_server": name, **route} for name, answer in page.parts for route in answer.get("routes") or []]
+    return Routes(items=items, next=page.next, truncated=page.next is not None, unreachable=page.unreachable)
 
 
 @router.get("/routes/explain", responses=errors(502), summary="Explain a route")
@@ -143,7 +118,7 @@ async def diff(
     earlier: Annotated[int | None, Query(alias="from", ge=0, le=2**63 - 1)] = None,
     later: Annotated[int | None, Query(alias="to", ge=0, le=2**63 - 1)] = None,
     route_server: RouteServerFilter = None,
-    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    limit: Limit = 1000,
 ) -> Comparison:
     """Compare routes. With `peer` alone, each route server computes again, from its rule set and all announcements, the
     routes that the PE should have, and compares them with those it was sent. With `from` and `to`, it compares the rule
@@ -190,34 +165,3 @@ async def watch(
     await ask(region, route_server, lambda client: client.routes({**selected, "limit": "1"}))
     servers = [server for server in region.route_servers.syncs if route_server in (None, server.name)]
     return streams.respond(streams.while_allowed(watching(servers, selected, region.runtime.stopping), still))
-
-
-Question = Callable[[RouteServerClient], Awaitable[Json]]
-
-
-def _named(region: Region, only: str | None) -> list[RouteServerSync]:
-    """Return all route servers, or only the one named, in the order of their names."""
-    return sorted((s for s in region.route_servers.syncs if only in (None, s.name)), key=lambda server: server.name)
-
-
-async def ask(region: Region, only: str | None, question: Question) -> tuple[list[tuple[str, Json]], list[str]]:
-    """Ask all route servers, or only the one named, at the same time. Raises Problem if none answers."""
-    asked = _named(region, only)
-    answers = await asyncio.gather(*(_asked(server, question) for server in asked))
-    given = [(s.name, a) for s, a in zip(asked, answers, strict=True) if isinstance(a, dict)]
-    away = [s.name for s, a in zip(asked, answers, strict=True) if not isinstance(a, dict)]
-    if asked and not given:
-        reasons = "; ".join(f"{s.name}: {a}" for s, a in zip(asked, answers, strict=True))
-        raise Problem(502, f"No route server could be asked ({reasons}).")
-    return given, away
-
-
-async def _asked(server: RouteServerSync, question: Question) -> Json | Exception:
-    try:
-        return await question(server.client)
-    except RefusedByRouteServer as refused:
-        if refused.status == 400:
-            raise Problem(422, str(refused)) from refused
-        return refused
-    except (Unreachable, OtherGeneration) as error:
-        return error

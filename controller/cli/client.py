@@ -122,6 +122,16 @@ class Client:
             if not cursor or left == 0:
                 return
 
+    def pages(self, path: str, **params: object) -> Iterator[Json]:
+        """Yield the pages of an answer that is more than a list of items."""
+        cursor = None
+        while True:
+            page = self._send("GET", path, {**params, "cursor": cursor})
+            yield page
+            cursor = page.get("next")
+            if not cursor:
+                return
+
     def events_kept(self, path: str, after: str | None, limit: int = PAGE, **params: object) -> Iterator[Json]:
         """Yield past events in their order, in pages of `limit`."""
         while True:

@@ -1,5 +1,6 @@
 """Routes held back from PEs that ended their sessions because of them, as `weft route held` shows them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from controller.cli.cells import at, plain, prose, state
@@ -23,7 +24,7 @@ COLUMNS = [
 def show_held(peer: str | None, route_server: str | None) -> list[str]:
     """Print the routes held back. Returns the route servers that did not answer."""
     with Client() as api:
-        answer = api.get(path("routes", "held"), peer=peer, route_server=route_server)
+        answer = _whole(api.pages(path("routes", "held"), peer=peer, route_server=route_server))
     if session.documents:
         emit(answer)
         return list(answer["unreachable"])
@@ -32,6 +33,19 @@ def show_held(peer: str | None, route_server: str | None) -> list[str]:
     for server in answer["route_servers"]:
         _more(server)
     return list(answer["unreachable"])
+
+
+def _whole(pages: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the answer that the pages have together."""
+    servers: dict[str, dict[str, Any]] = {}
+    unreachable: dict[str, None] = {}
+    for page in pages:
+        unreachable |= dict.fromkeys(page["unreachable"])
+        for part in page["route_servers"]:
+            server = servers.setdefault(part["route_server"], part)
+            if server is not part:
+                server["routes"] += part["routes"]
+    return {"route_servers": list(servers.values()), "unreachable": list(unreachable)}
 
 
 def _more(server: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -122,7 +123,7 @@ def matrix(
     """Print median round trips in milliseconds. A line for each measuring cloudlet, a column for each measured one.
     In CSV, unknown values are empty."""
     with Client() as api:
-        found = api.get(path("neighbours", "matrix"), **({"vcp": vcp} if vcp else {}))
+        found = _whole(api.pages(path("neighbours", "matrix"), vcp=vcp))
     known: list[str] = found["cloudlets"]
     medians: dict[str, dict[str, float | None]] = found["median_ms"]
     if session.output is Output.CSV:
@@ -146,6 +147,14 @@ def bandwidth(cloudlet: OneOrAll = None) -> None:
     """List the bandwidths between cloudlets, as moves of VMs measured them."""
     with Client() as api:
         rows(api.items(path("neighbours", "bandwidths"), cloudlet=cloudlet), BANDWIDTH, "no moves yet")
+
+
+def _whole(pages: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the matrix that the pages have together."""
+    first, *others = pages
+    for page in others:
+        first["median_ms"] |= page["median_ms"]
+    return {"cloudlets": first["cloudlets"], "median_ms": first["median_ms"]}
 
 
 def _cell(medians: dict[str, dict[str, float | None]], one: str, other: str) -> str:

@@ -1,10 +1,10 @@
 """`weft route`: the route servers' tables, and the reasons for each route's way."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
+from controller.cli import peer_sessions
 from controller.cli.arguments import OfEndpoint
 from controller.cli.cells import Row, at, plain, prose, state
 from controller.cli.changes import latest
@@ -13,58 +13,25 @@ from controller.cli.completion import names
 from controller.cli.documents import emit, stream
 from controller.cli.failures import CheckFailed, WrongUsage
 from controller.cli.generations import show_generations
-from controller.cli.noun import Noun
+from controller.cli.noun import Noun, Yes
 from controller.cli.output import complain, relative, rows, say
+from controller.cli.peer_sessions import Direction
+from controller.cli.route_filters import (
+    Mac,
+    OfFamily,
+    OfPeer,
+    OfServer,
+    OfVcp,
+    OnePeer,
+    PeerArgument,
+    Prefix,
+    Reason,
+    Rt,
+    Table,
+)
 from controller.cli.session import session
 
 app = Noun("route", "The looking glass: route tables of the route servers.")
-
-
-class Table(StrEnum):
-    """A table: routes that PEs announced, those in quarantine, those accepted in pools, or those that were sent."""
-
-    ADJ_IN = "adj-in"
-    QUARANTINE = "quarantine"
-    POOLS = "pools"
-    ADJ_OUT = "adj-out"
-
-
-class Family(StrEnum):
-    """Address families in the usual notation."""
-
-    VPLS = "l2vpn-vpls"
-    EVPN = "l2vpn-evpn"
-    VPNV4 = "vpnv4"
-    VPNV6 = "vpnv6"
-    FLOW4 = "ipv4-flowspec"
-    FLOW6 = "ipv6-flowspec"
-    FLOW_VPN4 = "ipv4-flowspec-vpn"
-    FLOW_VPN6 = "ipv6-flowspec-vpn"
-
-
-class Reason(StrEnum):
-    """Reasons for a route's quarantine."""
-
-    UNKNOWN_RT = "unknown-rt"
-    FOREIGN_RT = "foreign-rt"
-    NO_RT = "no-rt"
-    AMBIGUOUS = "ambiguous"
-    DUPLICATE = "duplicate"
-    FAMILY = "family"
-    REDIRECT = "redirect"
-    LOOP = "loop"
-    LIMIT = "limit"
-    FOREIGN_RD = "foreign-rd"
-    FOREIGN_VE = "foreign-ve"
-    LABELS = "labels"
-    NEXT_HOP = "next-hop"
-    ORIGINATOR = "originator"
-    FOREIGN_MAC = "foreign-mac"
-    FOREIGN_ADDRESS = "foreign-address"
-    FOREIGN_PREFIX = "foreign-prefix"
-    SEGMENT = "segment"
-    ROUTE_TYPE = "route-type"
-    FLOWSPEC = "flowspec"
 
 
 def _label(row: Row) -> object:
@@ -95,14 +62,6 @@ COLUMNS = {
     ],
 }
 
-
-OfServer = Annotated[str | None, typer.Option("--route-server", help="Only of this route server.")]
-OfPeer = Annotated[str | None, typer.Option("--peer", help="Only of this PE.", autocompletion=names("cloudlets"))]
-OfVcp = Annotated[str | None, typer.Option("--vcp", help="Only of members of this pool.", autocompletion=names("vcps"))]
-Prefix = Annotated[str | None, typer.Option(help="Only within this prefix, as in 10.1.0.0/16.")]
-Mac = Annotated[str | None, typer.Option(help="Only of this MAC address.")]
-OfFamily = Annotated[Family | None, typer.Option("--family", help="Only of this address family.")]
-Rt = Annotated[str | None, typer.Option(help="Only with this route target: 65000:7; four-octet AS: 65000L:7.")]
 
 DIFFERENCES = [
     ("SERVER", at("route_server")),
@@ -175,9 +134,7 @@ def explain(
     "weft route diff c5\nweft route diff --last\nweft route diff c5 --from 41 --to 42",
 )
 def diff(
-    peer: Annotated[
-        str | None, typer.Argument(metavar="PEER", help="The PE.", autocompletion=names("cloudlets"))
-    ] = None,
+    peer: OnePeer = None,
     earlier: Annotated[
         int | None, typer.Option("--from", metavar="GENERATION", min=0, help="The earlier of the two generations.")
     ] = None,
@@ -280,11 +237,88 @@ def _unreachable(answer: dict[str, Any]) -> None:
         complain(f"route server {plain(server)} did not answer: what it has is not here")
 
 
+@app.verb(
+    "show", "weft route show 65000:1:1:1\nweft route show 65000:1:1:1 --all\nweft route show 00110000fde8 -o json"
+)
+def show(
+    nlri: Annotated[str, typer.Argument(metavar="ROUTE", help="Its NLRI or key, as in `weft route list`.")],
+    all_: Annotated[bool, typer.Option("--all", help="Every attribute, and everybody to whom it is sent.")] = False,
+    route_server: OfServer = None,
+) -> None:
+    """Show all announcements of one route: by whom, accepted or in quarantine, and to how many PEs it is sent."""
+    from controller.cli.route_paths import show_route
+
+    _unreachable({"unreachable": show_route(nlri, route_server, all_=all_)})
+
+
+@app.verb(
+    "lookup",
+    "weft route lookup 10.1.0.5\nweft route lookup 2001:db8:1::/64\nweft route lookup 02:00:5e:00:00:01",
+)
+def lookup(
+    address: Annotated[str, typer.Argument(metavar="ADDRESS|PREFIX|MAC", help="The destination.")],
+    route_server: OfServer = None,
+) -> None:
+    """Find the routes that lead to an address: the longest matches in each pool, and the PEs that have them."""
+    from controller.cli.route_lookups import show_lookup
+
+    _unreachable({"unreachable": show_lookup(address, route_server)})
+
+
+@app.verb("counts", "weft route counts\nweft route counts c5")
+def counts(
+    peer: OnePeer = None,
+    route_server: OfServer = None,
+) -> None:
+    """Count the routes of each PE: announced, accepted, in quarantine by reason, sent, withdrawn, poison. With PEER,
+    show each of its numbers, by family and reason."""
+    from controller.cli.route_counts import show_counts
+
+    _unreachable({"unreachable": show_counts(peer, route_server)})
+
+
+@app.verb(
+    "refresh",
+    "weft route refresh c5\nweft route refresh c5 --direction both --family l2vpn-evpn --route-server rs1",
+)
+def refresh(
+    peer: PeerArgument,
+    direction: Annotated[
+        Direction, typer.Option(help="Ask it for its routes, send it its routes, or both.")
+    ] = Direction.IN,
+    family: OfFamily = None,
+    route_server: OfServer = None,
+) -> None:
+    """Exchange the routes of PEER again without ending its session (RFC 2918)."""
+    _unreachable({"unreachable": peer_sessions.refresh(peer, route_server, direction, family)})
+
+
+@app.verb(
+    "reset",
+    "weft route reset c5\nweft route reset c5 --route-server rs1 --text 'ticket 17'\nweft route reset c5 --soft",
+)
+def reset(
+    peer: PeerArgument,
+    route_server: OfServer = None,
+    text: Annotated[str, typer.Option(help="For the operators of the PE (RFC 9003).")] = "",
+    soft: Annotated[bool, typer.Option("--soft", help="Only refresh its routes, in both directions.")] = False,
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="All sessions at the same time, and do not wait for one to be back.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """End the BGP sessions of PEER, which opens them again: one route server after the other, each once the session
+    with the one before is back."""
+    if soft:
+        away = peer_sessions.refresh(peer, route_server, Direction.BOTH, None)
+    else:
+        away = peer_sessions.reset(peer, route_server, text, at_once=at_once, yes=yes)
+    _unreachable({"unreachable": away})
+
+
 @app.verb("held", "weft route held\nweft route held c5")
 def held(
-    peer: Annotated[
-        str | None, typer.Argument(metavar="PEER", help="The PE.", autocompletion=names("cloudlets"))
-    ] = None,
+    peer: OnePeer = None,
     route_server: OfServer = None,
 ) -> None:
     """List routes held back from a PE, because it ended its session over them."""
@@ -295,7 +329,7 @@ def held(
 
 @app.verb("release", "weft route release c5\nweft route release c5 65000:1:1:1")
 def release(
-    peer: Annotated[str, typer.Argument(metavar="PEER", help="The PE.", autocompletion=names("cloudlets"))],
+    peer: PeerArgument,
     nlri: Annotated[
         str | None, typer.Argument(metavar="ROUTE", help="Only this route, as `weft route held` shows it.")
     ] = None,

@@ -154,13 +154,14 @@ async def page(
 
 
 async def matrix(
-    session: AsyncSession, at: datetime, cloudlets: Collection[str] | None
+    session: AsyncSession, at: datetime, cloudlets: Collection[str], neighbours: Collection[str] | None
 ) -> list[tuple[str, str, float | None]]:
-    """Return cloudlet, neighbour and median of each fresh measurement, between all cloudlets or between these."""
+    """Return cloudlet, neighbour and median of each fresh measurement by these cloudlets, of all or of these
+    neighbours."""
     query = select(NeighbourRow.cloudlet, NeighbourRow.neighbour, NeighbourRow.median_ms)
-    query = query.where(NeighbourRow.fresh_until > at)
-    if cloudlets is not None:
-        query = query.where(NeighbourRow.cloudlet.in_(cloudlets), NeighbourRow.neighbour.in_(cloudlets))
+    query = query.where(NeighbourRow.fresh_until > at, NeighbourRow.cloudlet.in_(cloudlets))
+    if neighbours is not None:
+        query = query.where(NeighbourRow.neighbour.in_(neighbours))
     return [(one, other, median) for one, other, median in await session.execute(query)]
 
 

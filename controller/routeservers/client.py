@@ -48,6 +48,18 @@ class RefusedByRouteServer(Exception):  # noqa: N818 - an answer
         self.status = status
 
 
+class TooSoon(RefusedByRouteServer):
+    """The route server did the same only a moment ago. `seconds` is the time after which it does it again."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(httpx.codes.TOO_MANY_REQUESTS, message)
+        self.seconds = seconds
+
+
+OF_SESSION = ("no-session", "not-capable", "family")
+"""Codes of conflicts that concern the session with a PE, not the generation."""
+
+
 class RouteServerClient:
     """Calls over kept-alive connections; `timeout` in seconds. `tls` has the trusted authorities for https URLs;
     without it, httpx's default ones are trusted. Every call may raise Unreachable."""
@@ -151,6 +163,28 @@ class RouteServerClient:
         body = json.dumps({"nlri": nlri}) if nlri else None
         return await self._call("POST", f"/v1/peers/{peer}/release", body)
 
+    async def lookup(self, query: dict[str, str]) -> dict[str, Any]:
+        """Return the routes that lead to an address, a prefix or a MAC address."""
+        return await self._call("GET", "/v1/lookup", query=query)
+
+    async def paths(self, nlri: str) -> dict[str, Any]:
+        """Return all announcements of a route, and what others are sent of it."""
+        return await self._call("GET", "/v1/paths", query={"nlri": nlri})
+
+    async def counts(self, query: dict[str, str]) -> dict[str, Any]:
+        """Return the numbers of routes of each PE."""
+        return await self._call("GET", "/v1/counts", query=query)
+
+    async def reset(self, peer: str, text: str) -> dict[str, Any]:
+        """End the session with a PE, with a text for its operators. Raises RefusedByRouteServer if there is none."""
+        return await self._call("POST", f"/v1/peers/{peer}/reset", json.dumps({"text": text}))
+
+    async def refresh(self, peer: str, direction: str, family: str | None) -> dict[str, Any]:
+        """Ask a PE for its routes again (`in`), send it its routes again (`out`), or `both`. Raises
+        RefusedByRouteServer if there is no session, or it cannot do that, and TooSoon."""
+        body = {"direction": direction} | ({"family": family} if family else {})
+        return await self._call("POST", f"/v1/peers/{peer}/refresh", json.dumps(body))
+
     async def watch(self, query: dict[str, str]) -> AsyncIterator[dict[str, Any]]:
         """Yield events of routes, each with its `kind`, until the connection breaks (Unreachable). The first is
         `watching`: from then on no event is missed. `cut` is the last one to a reader that is too slow."""
@@ -207,6 +241,11 @@ class RouteServerClient:
             return body
         refusal = body.get("error") or {}
         message = f"{method} {path}: {refusal.get('message') or f'HTTP {response.status_code}'}"
+        if response.status_code == httpx.codes.CONFLICT and refusal.get("code") in OF_SESSION:
+            raise RefusedByRouteServer(response.status_code, message)
+        if response.status_code == httpx.codes.TOO_MANY_REQUESTS and refusal.get("code") == "too-soon":
+            after = response.headers.get("Retry-After", "")
+            raise TooSoon(message, int(after) if after.isdecimal() else 1)
         if response.status_code == httpx.codes.CONFLICT:
             raise OtherGeneration(message, int(refusal.get("generation") or 0))
         if response.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND, httpx.codes.UNPROCESSABLE_ENTITY):

@@ -47,6 +47,62 @@ func TestRouteRefresh(t *testing.T) {
 	}
 }
 
+// TestOperatorsRefresh checks that daemons send their routes again when an operator asks for them, and take the route
+// server's again, both without a loss; and that they come back after a reset. (What ExaBGP answers is its script's choice.)
+func TestOperatorsRefresh(t *testing.T) {
+	for _, s := range []*speaker{gobgp, frr, bird} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.here(t)
+			r := newRegion(t, []*speaker{s, gobgp})
+			m := r.add(s, r.seat(s))
+			witness := r.add(gobgp, r.seat(gobgp))
+			check := func() {
+				t.Helper()
+				for _, f := range s.learns {
+					r.learns(t, m, f, r.wanted(m, f))
+					r.learns(t, witness, f, r.wanted(witness, f))
+				}
+			}
+			check()
+			since, announced, received := r.status().Sessions[0].Since, r.announced("pe1"), m.received()
+			if err := r.call("POST", "/v1/peers/pe1/refresh", map[string]string{"direction": "both"}, &struct{}{}); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "its routes again", func() bool { return r.announced("pe1") > announced })
+			until(t, "ours again", func() bool { return m.received() > received })
+			check()
+			if now := r.status().Sessions[0].Since; now != since {
+				t.Errorf("the session began at %s, and now at %s", since, now)
+			}
+			if err := r.call("POST", "/v1/peers/pe1/reset", map[string]string{"text": "a test"}, &struct{}{}); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the session again", func() bool { return r.established() == 2 && r.status().Sessions[0].Since != since })
+			check()
+		})
+	}
+}
+
+// announced counts all routes that a PE has announced, repeated ones as well.
+func (c *control) announced(peer string) (n int) {
+	c.t.Helper()
+	var page struct {
+		Peers []struct {
+			Totals struct {
+				Announced map[string]int `json:"routes_announced"`
+			}
+		}
+	}
+	if err := c.call("GET", "/v1/counts?peer="+peer, nil, &page); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, routes := range page.Peers[0].Totals.Announced {
+		n += routes
+	}
+	return n
+}
+
 // markers counts the received beginnings and ends of refreshes.
 func (e *exabgpPE) markers() (n int) {
 	for _, v := range e.events() {

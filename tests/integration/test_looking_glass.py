@@ -112,6 +112,31 @@ def test_generations_and_tables(region: World) -> None:
         assert region.weft("route", "diff", *arguments, code=2).stderr.startswith("weft: give a PEER")
 
 
+def test_a_route_is_shown_and_counted_and_a_session_reset(region: World) -> None:
+    one = (region.servers[0].address, region.servers[0].port)
+    with closing(PlainPe("127.0.78.11", one)) as first, closing(PlainPe("127.0.78.12", one)):
+        first.announce(site=1, target=1)
+        until(lambda: established(region, 0, "c2") and region.json("route", "list"), "the route, and the session of c2")
+        region.weft("vcp", "join", "blue", "c2-lan", code=None)
+        (route,) = region.json("route", "list")
+        shown = region.weft("route", "show", route["nlri"], "--all").stdout
+        assert "from c1 of endpoint c1-lan: accepted" in shown and "c2, route targets 65000:2: sent" in shown
+        assert region.json("route", "show", route["key"])["route_servers"][0]["paths"][0]["nlri"] == route["nlri"]
+        counts = {(c["route_server"], c["peer"]): c["routes"] for c in region.json("route", "counts")}
+        assert counts["rs1", "c1"]["accepted"]["l2vpn-vpls"] == 1 and counts["rs1", "c2"]["out"]["l2vpn-vpls"] == 1
+        found = region.weft("route", "lookup", "10.1.0.5").stdout
+        assert "no route leads to 10.1.0.5" in found and "rs1: 1 VPLS routes have no addresses" in found
+        refused = region.weft("route", "refresh", "c1", "--route-server", "rs1", code=3).stderr
+        assert "route refresh (RFC 2918)" in refused
+        sent = region.json("route", "refresh", "c2", "--direction", "out", "--route-server", "rs1")["route_servers"]
+        assert "l2vpn-vpls" in sent[0]["resent"]
+        (reset,) = region.json("route", "reset", "c1", "--text", "a test")["route_servers"]
+        assert (reset["route_server"], reset["was"], reset["prefixes_in"]) == ("rs1", "established", 1)
+        until(lambda: not region.json("route", "list"), "the end of its routes")
+        events = {event["type"] for event in region.json("event", "list")}
+        assert {"reset", "refresh"} <= events
+
+
 def in_short(answer: Any) -> list[Any]:
     """Return the changes that the route servers sent or would send, without the times."""
     return sorted(

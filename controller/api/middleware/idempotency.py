@@ -150,7 +150,7 @@ class Idempotency:
         """Store the answer, or free the key. Returns False while the database is unavailable."""
         try:
             async with self._region().database.write() as session:
-                said = answer.complete and answer.status < 500 and answer.status not in (401, 403)
+                said = answer.complete and answer.status < 500 and answer.status not in (401, 403, 429)
                 if said and scope.get("route") is not None:  # nothing is stored for a path that does not exist
                     media_type, etag = answer.headers.get("content-type"), answer.headers.get("etag")
                     kept = _without_secrets(answer.body)

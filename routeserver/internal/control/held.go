@@ -7,10 +7,10 @@ import (
 	"weft/routeserver/internal/lookingglass"
 )
 
-// held lists the routes that the poison-route guard holds back, from one peer or from all.
+// held returns a page of the routes that the poison-route guard holds back, from one peer or from all.
 func (s *Server) held(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	if err := unknown(q, "peer"); err != nil {
+	if err := unknown(q, "peer", "limit", "cursor"); err != nil {
 		s.failWith(w, err)
 		return
 	}
@@ -19,7 +19,23 @@ func (s *Server) held(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "not-found", "peer", fmt.Sprintf("there is no peer %q", peer))
 		return
 	}
-	reply(w, http.StatusOK, lookingglass.DescribeHeld(s.Engine.Held(peer)))
+	limit, after, err := pageOf(q)
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
+	h, more := s.Engine.HeldPage(peer, after, limit)
+	list, cut, err := fitting(len(h.Routes), func(i int) lookingglass.HeldRoute { return lookingglass.DescribeHeldRoute(h.Routes[i]) })
+	if err != nil {
+		s.failWith(w, err)
+		return
+	}
+	sources, apart := lookingglass.DescribeSources(h)
+	page := map[string]any{"routes": list, "sources": sources, "apart": apart, "next": nil}
+	if more || cut {
+		page["next"] = cursor(h.Routes[len(list)-1].Place())
+	}
+	reply(w, http.StatusOK, page)
 }
 
 // release sends a peer the routes that are held back from it: one route, or all.

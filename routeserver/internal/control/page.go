@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 
 	"weft/routeserver/internal/engine"
@@ -30,6 +31,26 @@ func fitting[T any](n int, item func(i int) T) (list []json.RawMessage, cut bool
 		list = append(list, text)
 	}
 	return list, false, nil
+}
+
+// routeLimit is the default number of items in a page, and pageRoutes the maximum, whatever the request asks for. A limit
+// above routeLimitMax is invalid.
+const (
+	routeLimit    = 1000
+	pageRoutes    = 10_000
+	routeLimitMax = 10_000_000
+)
+
+// pageOf returns the number of items that a page may have, and the place after which it begins.
+func pageOf(q url.Values) (limit int, after engine.Place, err error) {
+	limit = routeLimit
+	if text := q.Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > routeLimitMax {
+			return 0, after, &ruleset.Invalid{Field: "limit", Message: fmt.Sprintf("%q is not a number from 1 to %d", text, routeLimitMax)}
+		}
+	}
+	after, err = parseCursor(q.Get("cursor"))
+	return min(limit, pageRoutes), after, err
 }
 
 // cursor encodes the route after which the next page begins.

@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weft/routeserver/internal/engine"
@@ -17,14 +16,6 @@ import (
 	"weft/routeserver/internal/rib"
 	"weft/routeserver/internal/ruleset"
 	"weft/routeserver/internal/wire"
-)
-
-// routeLimit is the default number of routes in a page, and pageRoutes the maximum, whatever the request asks for. A
-// limit above routeLimitMax is invalid.
-const (
-	routeLimit    = 1000
-	pageRoutes    = 10_000
-	routeLimitMax = 10_000_000
 )
 
 var filters = []string{"table", "peer", "endpoint", "pool", "prefix", "mac", "family", "rt", "reason", "limit", "cursor"}
@@ -40,7 +31,7 @@ func unknown(q url.Values, known ...string) error {
 }
 
 func filter(q url.Values) (engine.Filter, error) {
-	f := engine.Filter{Table: q.Get("table"), Peer: q.Get("peer"), Endpoint: q.Get("endpoint"), Pool: q.Get("pool"), Limit: routeLimit, AnyFamily: true, AnyRT: true}
+	f := engine.Filter{Table: q.Get("table"), Peer: q.Get("peer"), Endpoint: q.Get("endpoint"), Pool: q.Get("pool"), AnyFamily: true, AnyRT: true}
 	if err := unknown(q, filters...); err != nil {
 		return f, err
 	}
@@ -84,12 +75,6 @@ func filter(q url.Values) (engine.Filter, error) {
 		}
 		f.MAC = address.String()
 	}
-	if limit := q.Get("limit"); limit != "" {
-		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 || f.Limit > routeLimitMax {
-			return bad("limit", "%q is not a number from 1 to %d", limit, routeLimitMax)
-		}
-		f.Limit = min(f.Limit, pageRoutes)
-	}
 	return f, nil
 }
 
@@ -99,11 +84,12 @@ func (s *Server) routes(w http.ResponseWriter, r *http.Request) {
 		s.failWith(w, err)
 		return
 	}
-	after, err := parseCursor(r.URL.Query().Get("cursor"))
+	limit, after, err := pageOf(r.URL.Query())
 	if err != nil {
 		s.failWith(w, err)
 		return
 	}
+	f.Limit = limit
 	views, more := s.Engine.Page(f, after)
 	list, cut, err := fitting(len(views), func(i int) lookingglass.Route { return lookingglass.Describe(views[i]) })
 	if err != nil {

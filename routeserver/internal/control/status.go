@@ -37,11 +37,7 @@ type sessionStatus struct {
 }
 
 func (s *Server) sessions() []sessionStatus {
-	states := s.Sessions.States()
-	idle := session.Idle
-	if s.Sessions.Serving() {
-		idle = session.Active
-	}
+	states, idle := s.Sessions.States(), s.withoutSession()
 	list := []sessionStatus{}
 	for _, p := range s.Engine.PeerViews() {
 		st := sessionStatus{
@@ -63,6 +59,14 @@ func (s *Server) sessions() []sessionStatus {
 		list = append(list, st)
 	}
 	return list
+}
+
+// withoutSession returns the state of a peer that has never connected.
+func (s *Server) withoutSession() string {
+	if s.Sessions.Serving() {
+		return session.Active
+	}
+	return session.Idle
 }
 
 // stations returns the states of the BMP stations.

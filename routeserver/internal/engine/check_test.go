@@ -36,6 +36,7 @@ func (w *world) check(after string) {
 			w.t.Fatalf("after %s: %s is counted with %s and has %s", after, e.Name, have, want)
 		}
 	}
+	w.checkCounts(after)
 	want := w.expected(seen)
 	for name, s := range w.speakers {
 		if !same(want[name], seen[name], false) {

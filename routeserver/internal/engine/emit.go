@@ -108,7 +108,7 @@ func (ao *adjRIBOut) retarget(t *transaction, g *rib.Group, peer, targets string
 func (ss *sessions) sending(peer string, g *rib.Group, targets string) rib.Sent {
 	s := rib.Sent{Peer: peer, Targets: targets, At: now()}
 	if p := ss.peers[peer]; p != nil && targets != "" {
-		s.Room = max(0, g.Attributes.Room(g.Family, ss.reflection(g.Peer), p.Queue.Kind, len(targets)/8, p.longest()))
+		s.Room = int32(max(0, g.Attributes.Room(g.Family, ss.reflection(g.Peer), p.Queue.Kind, len(targets)/8, p.longest())))
 	}
 	return s
 }

@@ -126,9 +126,12 @@ type Peer struct {
 	tally    *Tally
 	guard    *guard // nil: there is nothing to hold back from it
 	extended bool   // it takes extended messages (RFC 8654)
+	refresh  bool   // it answers ROUTE-REFRESH (RFC 2918)
+	enhanced bool   // and marks the answer's beginning and end (RFC 7313)
 
 	renewed    [wire.Families]map[string]struct{} // keys announced since the peer's enhanced refresh began; nil: there is none
 	refreshing [wire.Families]refreshing
+	renewals   renewals
 	near       [2]bool // it was warned that its routes, or their bytes, come near to a bound
 
 	Opening Opening // does not change

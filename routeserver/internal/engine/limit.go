@@ -79,7 +79,7 @@ func (e *Engine) settleHold(name string) {
 }
 
 // enforce quarantines all routes of endpoints that came over their limits, and accepts them again when they are back
-// within.
+// within. Then all routes are where they stay, and are counted.
 func (e *Engine) enforce(t *transaction) {
 	for _, name := range e.table.Crossed() {
 		site := e.set.Site(name)
@@ -110,4 +110,5 @@ func (e *Engine) enforce(t *transaction) {
 		}
 		e.Events.AddOften("limit", site.Peer, fmt.Sprintf("%s over: %v", name, e.table.Over(name)), text)
 	}
+	e.table.Settle()
 }

@@ -32,7 +32,7 @@ func (e *Engine) Establish(peer ruleset.Peer, open *wire.Open, opening Opening) 
 	}
 	p := &Peer{
 		Name: name, ID: open.ID, Families: open.Families, Queue: out.NewQueue(), Since: now(), config: peer, restart: open.Restart,
-		Opening: opening, tally: e.tally(name), extended: open.Extended,
+		Opening: opening, tally: e.tally(name), extended: open.Extended, refresh: open.Refresh, enhanced: open.Enhanced,
 	}
 	p.Queue.Kind = e.Neighbour(peer, open).Kind()
 	e.peers[name] = p

@@ -48,13 +48,12 @@ func (t *Tally) loop(a *wire.Attributes, routerID, cluster string) {
 	}
 }
 
-// Sizes counts the routes in a peer's tables.
+// Sizes counts the routes in a peer's tables. Out has no routes that are held back.
 type Sizes struct {
-	In, Accepted, Out [wire.Families]int
-	Bytes             int                // memory that its routes take
-	Withheld          [wire.Families]int // routes that it is to have but that do not fit into its messages
-	Quarantined       map[rib.Reason]int
-	Held              map[string]int // routes that it is not sent, by the guard's verdict
+	rib.Counts
+	Bytes int            // memory that its routes take
+	Stale Staleness      // of its routes
+	Held  map[string]int // routes that it is not sent, by the guard's verdict
 }
 
 // Account is the counts of a peer of the rule set.
@@ -65,59 +64,38 @@ type Account struct {
 	Session *Peer // nil: none is established
 }
 
-// Accounts counts all peers of the rule set, sorted by name. It blocks the engine for one peer's groups at a time, so the
-// peers are not all seen at the same moment.
+// Accounts counts all peers of the rule set, sorted by name. The peers are not all seen at the same moment.
 func (e *Engine) Accounts() []*Account {
 	names := e.Set().Peers()
 	accounts, byName := make([]*Account, len(names)), make(map[string]*Account, len(names))
 	for i, name := range names {
-		accounts[i] = &Account{Peer: name, Sizes: Sizes{Quarantined: map[rib.Reason]int{}}}
+		accounts[i] = e.Account(name)
 		byName[name] = accounts[i]
-	}
-	for _, a := range accounts {
-		e.account(a, byName)
 	}
 	e.forgetTallies(byName)
 	return accounts
 }
 
-func (e *Engine) account(a *Account, all map[string]*Account) {
+// Account counts one peer. It walks through no routes but those that the poison-route guard holds back from the peer.
+func (e *Engine) Account(peer string) *Account {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a.Session = e.peers[a.Peer]
-	a.subtractHeld()
-	if t := e.tallies[a.Peer]; t != nil {
+	a := &Account{Peer: peer, Sizes: Sizes{Counts: e.table.Counts(peer), Stale: e.staleOf(peer)}, Session: e.peers[peer]}
+	if t := e.tallies[peer]; t != nil {
 		a.Tally = *t
 		a.Refused = maps.Clone(t.Refused)
 	}
-	in := e.table.Ins()[a.Peer]
-	if in == nil {
-		return
+	if in := e.table.Ins()[peer]; in != nil {
+		a.Bytes = in.Bytes()
 	}
-	a.Bytes = in.Bytes()
-	for _, g := range in.Groups() {
-		a.In[g.Family] += g.Len()
-		if g.Endpoint == "" {
-			a.Quarantined[g.Reason] += g.Len()
-		} else {
-			a.Accepted[g.Family] += g.Len()
-		}
-		for _, s := range g.Out {
-			if to := all[s.Peer]; to != nil {
-				n := g.Count(s)
-				to.Out[g.Family] += n
-				to.Withheld[g.Family] += g.Len() - n
-			}
-		}
+	if a.Session != nil && a.Session.guard != nil {
+		a.subtractHeld(a.Session.guard)
 	}
+	return a
 }
 
 // subtractHeld subtracts the routes that are held back from a peer with a session from its Adj-RIB-Out.
-func (a *Account) subtractHeld() {
-	if a.Session == nil || a.Session.guard == nil {
-		return
-	}
-	g := a.Session.guard
+func (a *Account) subtractHeld(g *guard) {
 	a.Held = map[string]int{}
 	for r, w := range g.absent {
 		a.Out[r.family]--

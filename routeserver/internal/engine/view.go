@@ -181,38 +181,37 @@ type PeerView struct {
 // PeerViews lists all peers of the rule set, sorted by name.
 func (e *Engine) PeerViews() []PeerView {
 	accounts := e.Accounts()
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	set := e.Set()
 	views := []PeerView{}
 	for _, a := range accounts {
-		name := a.Peer
-		peer, stays := e.set.Peer(name)
+		peer, stays := set.Peer(a.Peer)
 		if !stays {
 			continue
 		}
-		sites := e.set.SitesOf(name)
-		v := PeerView{Name: name, Address: peer.Address, Endpoints: len(sites), Families: []string{}, Account: a}
+		v, sites := a.view(peer.Address), set.SitesOf(a.Peer)
+		v.Endpoints = len(sites)
 		for _, site := range sites {
 			v.Mains[site.Main] = true
-		}
-		for _, n := range a.Out {
-			v.Out += n
-		}
-		if in := e.table.Ins()[name]; in != nil {
-			v.In, v.Quarantined = in.Len(), in.Quarantined()
-		}
-		v.Stale = e.staleOf(name)
-		if p := e.peers[name]; p != nil {
-			v.Up = true
-			for f := range wire.Families {
-				if p.Families[f] {
-					v.Families = append(v.Families, f.String())
-				}
-			}
 		}
 		views = append(views, v)
 	}
 	return views
+}
+
+// view sums up an account.
+func (a *Account) view(address string) PeerView {
+	v := PeerView{Name: a.Peer, Address: address, Stale: a.Stale, Up: a.Session != nil, Families: []string{}, Account: a}
+	for f := range wire.Families {
+		v.In += a.In[f]
+		v.Out += a.Out[f]
+		if v.Up && a.Session.Families[f] {
+			v.Families = append(v.Families, f.String())
+		}
+	}
+	for _, n := range a.Quarantined {
+		v.Quarantined += n
+	}
+	return v
 }
 
 // Path is what is known about the way of routes from one endpoint to another.

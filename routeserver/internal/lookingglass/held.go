@@ -46,28 +46,23 @@ type Apart struct {
 	Until  *time.Time `json:"until"`
 }
 
-// Held is the state of the poison-route guard.
-type Held struct {
-	Routes  []HeldRoute  `json:"routes"`
-	Sources []HeldSource `json:"sources"`
-	Apart   []Apart      `json:"apart"`
+// DescribeHeldRoute converts a route that is held back for a reply.
+func DescribeHeldRoute(r engine.HeldRoute) HeldRoute {
+	return HeldRoute{
+		r.Peer, r.Family.String(), r.Text(), hex.EncodeToString([]byte(r.NLRI)), r.Announcer, r.Endpoint, r.Times, *describeHeld(r.HeldBack),
+	}
 }
 
-// DescribeHeld converts the guard's state for a reply.
-func DescribeHeld(h engine.Held) Held {
-	d := Held{[]HeldRoute{}, []HeldSource{}, []Apart{}}
-	for _, r := range h.Routes {
-		d.Routes = append(d.Routes, HeldRoute{
-			r.Peer, r.Family, r.Text, hex.EncodeToString([]byte(r.NLRI)), r.Announcer, r.Endpoint, r.Times, *describeHeld(r.HeldBack),
-		})
-	}
+// DescribeSources converts the sources and the families apart for a reply.
+func DescribeSources(h engine.Held) (sources []HeldSource, apart []Apart) {
+	sources, apart = []HeldSource{}, []Apart{}
 	for _, s := range h.Sources {
-		d.Sources = append(d.Sources, HeldSource{s.Peer, s.Announcer, moment(s.Until)})
+		sources = append(sources, HeldSource{s.Peer, s.Announcer, moment(s.Until)})
 	}
 	for _, a := range h.Apart {
-		d.Apart = append(d.Apart, Apart{a.Peer, a.Family, moment(a.Until)})
+		apart = append(apart, Apart{a.Peer, a.Family, moment(a.Until)})
 	}
-	return d
+	return sources, apart
 }
 
 // holding describes why a route is held back from a peer.

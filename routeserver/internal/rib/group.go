@@ -64,25 +64,26 @@ type Route struct {
 type Sent struct {
 	Peer    string
 	Targets string
-	Room    int
+	Room    int32
+	number  int32 // of the recipient, in a group's list
 	At      time.Time
 }
 
 // Has reports whether a route is among those that were sent.
-func (s Sent) Has(nlri string) bool { return len(nlri) <= s.Room }
+func (s Sent) Has(nlri string) bool { return len(nlri) <= int(s.Room) }
 
 // Part splits NLRIs into those that fit into room and the rest.
-func Part(nlris []string, room int) (fit, rest []string) {
+func Part(nlris []string, room int32) (fit, rest []string) {
 	if room <= 0 {
 		return nil, nlris
 	}
 	for i, nlri := range nlris {
-		if len(nlri) <= room {
+		if len(nlri) <= int(room) {
 			continue
 		}
 		fit = slices.Clone(nlris[:i]) // rare
 		for _, nlri := range nlris[i:] {
-			if len(nlri) <= room {
+			if len(nlri) <= int(room) {
 				fit = append(fit, nlri)
 			} else {
 				rest = append(rest, nlri)
@@ -108,6 +109,8 @@ type Group struct {
 	Out             []Sent
 	in              *In // nil: the group has no routes any more
 	routes          []*Route
+	counted         int   // the number of routes that is counted for the recipients
+	tightest        int32 // no recipient has less room
 	whole           *out.Batch
 	gone            *out.Batch
 }
@@ -162,19 +165,25 @@ func (g *Group) SentTo(peer string) (Sent, bool) {
 
 // SetSent records what a peer was sent; a record without targets stands for a withdrawal.
 func (g *Group) SetSent(sent Sent) {
-	for i := range g.Out {
-		if g.Out[i].Peer != sent.Peer {
-			continue
-		}
-		if sent.Targets == "" {
-			g.Out = append(g.Out[:i:i], g.Out[i+1:]...)
-			g.grow(-sentBytes)
-		} else {
-			g.Out[i] = sent
-		}
-		return
+	i := len(g.Out) - 1
+	for i >= 0 && g.Out[i].Peer != sent.Peer {
+		i--
 	}
-	if sent.Targets != "" {
+	if i >= 0 {
+		g.countRecord(&g.Out[i], -1)
+	}
+	switch {
+	case sent.Targets == "" && i >= 0:
+		g.Out = append(g.Out[:i:i], g.Out[i+1:]...)
+		g.grow(-sentBytes)
+	case sent.Targets == "":
+	default:
+		g.tighten(&sent)
+		g.countRecord(&sent, 1)
+		if i >= 0 {
+			g.Out[i] = sent
+			return
+		}
 		g.Out = append(g.Out, sent)
 		g.grow(sentBytes)
 	}
@@ -182,7 +191,7 @@ func (g *Group) SetSent(sent Sent) {
 
 // Count returns how many of the routes a peer was sent; the others do not fit into its messages.
 func (g *Group) Count(sent Sent) int {
-	if g.Family.Holds(sent.Room) {
+	if g.Family.Holds(int(sent.Room)) {
 		return g.Len()
 	}
 	n := 0
@@ -197,6 +206,7 @@ func (g *Group) Count(sent Sent) int {
 func (g *Group) add(r *Route) {
 	r.Group, r.slot = g, len(g.routes)
 	g.routes = append(g.routes, r)
+	g.countRoute(r, 1)
 	g.changed()
 }
 
@@ -210,6 +220,7 @@ func (g *Group) remove(r *Route) {
 		g.routes = append(make([]*Route, 0, 2*last), g.routes...)
 	}
 	r.Group = nil
+	g.countRoute(r, -1)
 	g.changed()
 }
 

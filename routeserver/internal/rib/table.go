@@ -13,9 +13,13 @@ type groupKey struct {
 // In is the Adj-RIB-In of one peer.
 type In struct {
 	Peer   string
+	table  *Table
 	routes [wire.Families]map[string]*Route
 	groups map[groupKey]*Group
 	bytes  int
+
+	accepted    [wire.Families]int
+	quarantined map[Reason]int
 
 	replaced map[string][]string // label blocks by key: replaced versions of present routes that the peer has not withdrawn yet
 }
@@ -28,12 +32,14 @@ type Table struct {
 	owners    [wire.Families]map[string]*Route
 	waiting   [wire.Families]map[string][]*Route // duplicates, in the order in which they came
 	loads     loads
+
+	recipients recipients
 }
 
 // NewTable makes an empty table.
 func NewTable() *Table {
 	t := &Table{in: map[string]*In{}, endpoints: map[string]map[*Group]struct{}{}, suspects: map[*Group]struct{}{},
-		loads: loads{of: map[string]*load{}, crossed: map[string]struct{}{}}}
+		loads: loads{of: map[string]*load{}, crossed: map[string]struct{}{}}, recipients: recipients{numbers: map[string]int32{}}}
 	for f := range wire.Families {
 		t.owners[f] = map[string]*Route{}
 		t.waiting[f] = map[string][]*Route{}
@@ -45,7 +51,7 @@ func NewTable() *Table {
 func (t *Table) In(peer string) *In {
 	in := t.in[peer]
 	if in == nil {
-		in = &In{Peer: peer, groups: map[groupKey]*Group{}}
+		in = &In{Peer: peer, table: t, groups: map[groupKey]*Group{}, quarantined: map[Reason]int{}}
 		for f := range wire.Families {
 			in.routes[f] = map[string]*Route{}
 		}
@@ -69,10 +75,8 @@ func (in *In) Len() int {
 // Quarantined returns the number of a peer's routes that are in quarantine.
 func (in *In) Quarantined() int {
 	n := 0
-	for _, g := range in.groups {
-		if g.Endpoint == "" {
-			n += g.Len()
-		}
+	for _, routes := range in.quarantined {
+		n += routes
 	}
 	return n
 }
@@ -108,6 +112,7 @@ func (in *In) Group(f wire.Family, a *wire.Attributes, duplicate bool, odd Reaso
 // Judge files a group under its site as an accepted one or, with a reason, in quarantine.
 func (t *Table) Judge(g *Group, site string, reason Reason) {
 	t.unfile(g)
+	g.count(-g.Len())
 	if g.Site != site {
 		t.loads.addAll(g.Site, g, -1)
 		t.loads.addAll(site, g, 1)
@@ -117,6 +122,7 @@ func (t *Table) Judge(g *Group, site string, reason Reason) {
 		endpoint = ""
 	}
 	g.Site, g.Endpoint, g.Reason = site, endpoint, reason
+	g.count(g.Len())
 	if endpoint == "" {
 		t.suspects[g] = struct{}{}
 		return
@@ -185,6 +191,9 @@ func (t *Table) Tidy(in *In, g *Group) {
 	if g.Len() == 0 && g.in != nil {
 		t.unfile(g)
 		g.grow(-cost(g.Attributes) - sentBytes*len(g.Out))
+		for i := range g.Out {
+			g.countRecord(&g.Out[i], -1)
+		}
 		g.in = nil
 		delete(in.groups, groupKey{g.Family, *g.Attributes, g.Duplicate, g.PermitViolation})
 	}

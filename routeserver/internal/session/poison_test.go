@@ -175,7 +175,7 @@ func TestAPoisonRouteCostsOneSession(t *testing.T) {
 		t.Errorf("%d sessions for one poison", n)
 	}
 	h := r.Held("b").Routes[0]
-	if h.Text != "65000:1:9:1" || h.Verdict != engine.Poison || h.Announcer != "a" || h.Endpoint != "lan-a" || !strings.Contains(h.Why, "UPDATE error") {
+	if h.Text() != "65000:1:9:1" || h.Verdict != engine.Poison || h.Announcer != "a" || h.Endpoint != "lan-a" || !strings.Contains(h.Why, "UPDATE error") {
 		t.Errorf("held back: %+v", h)
 	}
 	if texts := r.events("poison-route"); len(texts) != 1 || !strings.Contains(texts[0], "65000:1:9:1 of") || !strings.Contains(texts[0], "announced by a") {
@@ -202,13 +202,13 @@ func TestAPoisonRouteCostsOneSession(t *testing.T) {
 	delete(want, poison.String())
 	d.settles(want)
 	held := r.Held("b").Routes
-	if len(held) != 1 || strings.Contains(held[0].Text, "(") {
+	if len(held) != 1 || strings.Contains(held[0].Text(), "(") {
 		t.Fatalf("held back: %+v", held)
 	}
-	if routes, _ := r.Release("b", held[0].Text[:len(held[0].Text)-1]); routes != 0 {
+	if routes, _ := r.Release("b", held[0].Text()[:len(held[0].Text())-1]); routes != 0 {
 		t.Errorf("a part of a name releases %d routes", routes)
 	}
-	if routes, _ := r.Release("b", held[0].Text); routes != 1 {
+	if routes, _ := r.Release("b", held[0].Text()); routes != 1 {
 		t.Errorf("%d routes were released by the name that is shown", routes)
 	}
 	want[poison.String()] = "65000:2"

@@ -22,21 +22,23 @@ func CheckText(text string) error {
 }
 
 // Reset ends a peer's connections with Cease / Administrative Reset and a text for the operators there, and returns the state
-// before; idle or active: there was no connection. The peer may connect again at once, and we connect to it again if active.
-func (s *Server) Reset(peer, text string) (was string) {
+// before; idle or active: there was no connection. graceful says that both sides keep the other's routes meanwhile (RFC
+// 8538). The peer may connect again at once, and we connect to it again if active.
+func (s *Server) Reset(peer, text string) (was string, graceful bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slot := s.slots[peer]
 	if slot == nil {
-		return Active
+		return Active, false
 	}
 	was = slot.state().State
 	slot.forgive()
 	if progress[was] <= progress[Active] {
-		return was
+		return was, false
 	}
+	slot.each(func(c *connection) { graceful = graceful || c.now() == Established && c.soft() })
 	s.log.Info("a session is reset", "peer", peer, "text", text)
 	s.engine.Events.Add("reset", peer, fmt.Sprintf("the session with %s is reset by an operator: %q", peer, text))
 	slot.closeUnless(func(*connection) bool { return false }, wire.Shutdown(wire.AdminReset, text))
-	return was
+	return was, graceful
 }

@@ -61,7 +61,9 @@ func (f Family) Text(nlri string) string {
 
 // Calls reports whether text is a name of an NLRI: its Text, gobgp's name (with the label block), or its hexadecimal form.
 func (f Family) Calls(text, nlri string) bool {
-	return text == f.Text(nlri) || text == f.Full(nlri) || text == fmt.Sprintf("%x", nlri)
+	full := f.Full(nlri)
+	name, block, _ := strings.Cut(full, " (")
+	return text == full || f == VPLS && block != "" && text == name || text == fmt.Sprintf("%x", nlri)
 }
 
 // Mentions reports whether text is a part of an NLRI's full name.

@@ -13,7 +13,8 @@ from controller.cli.cells import NOTHING, Items, Prose, Row, plain, toned
 from controller.cli.layout import as_record, as_table
 from controller.cli.main import run
 from controller.cli.output import Column
-from controller.cli.routes import COLUMNS, Table
+from controller.cli.route_filters import Table
+from controller.cli.routes import COLUMNS
 from tests.unit.cli.answers import ACTIONS, LISTS, PREDICTION
 from tests.unit.cli.conftest import Controller, Terminal
 

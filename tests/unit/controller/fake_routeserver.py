@@ -23,7 +23,8 @@ TOKEN = "a-token-for-tests"
 class FakeRouteServer:
     """A route server. Tests may read `rules` and `log`; `down` makes every call fail, `delay` makes changes slow (s),
     `trial` is shown in the status, and PEs in `behind` never receive their routes. Without `permits` it is an older
-    release that does not know permits, and refuses them."""
+    release that does not know permits, and refuses them. `refusal` is the status, code and message with which it
+    refuses to reset or refresh a session; `answers` are those about routes, by the end of their path."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -41,6 +42,12 @@ class FakeRouteServer:
         self.trial: dict[str, Any] = {}
         self.behind: list[str] = []
         self.held: dict[str, list[dict[str, Any]]] = {"routes": [], "sources": [], "apart": []}
+        self.answers: dict[str, dict[str, Any]] = {
+            "lookup": {"routes": [], "truncated": False, "vpls_routes": 0},
+            "paths": {"paths": [], "withdrawn": [], "truncated": False},
+        }
+        self.counts: list[dict[str, Any]] = []
+        self.refusal: tuple[int, str, str] | None = None
         self.fallback: RuleSet | None = None
         self.down = False
         self.delay = 0.0
@@ -57,6 +64,11 @@ class FakeRouteServer:
             Route("/v1/diff", self._diff),
             Route("/v1/held", self._held),
             Route("/v1/peers/{peer}/release", self._release, methods=["POST"]),
+            Route("/v1/peers/{peer}/reset", self._reset, methods=["POST"]),
+            Route("/v1/peers/{peer}/refresh", self._refresh, methods=["POST"]),
+            Route("/v1/lookup", self._answer),
+            Route("/v1/paths", self._answer),
+            Route("/v1/counts", self._counts),
             Route("/v1/events", self._events),
         ]
         self.app = Starlette(routes=routes)
@@ -134,8 +146,11 @@ class FakeRouteServer:
         body = {"peer": peer, "generation": self.rules.generation, "session": True}
         return JSONResponse(body | {"compared": 1, "differences": []})
 
-    async def _held(self, _: Request) -> Response:
-        return JSONResponse(self.held)
+    async def _held(self, request: Request) -> Response:
+        first, limit = int(request.query_params.get("cursor", "0")), int(request.query_params.get("limit", "1000"))
+        routes, end = self.held["routes"], first + limit
+        lists = self.held if first == 0 else {"sources": [], "apart": []}
+        return JSONResponse({**lists, "routes": routes[first:end], "next": str(end) if len(routes) > end else None})
 
     async def _release(self, request: Request) -> Response:
         peer = request.path_params["peer"]
@@ -144,6 +159,37 @@ class FakeRouteServer:
             return JSONResponse({"error": {"code": "not-held", "message": f'nothing is held back from "{peer}"'}}, 404)
         self.log.append(f"release {(await request.body()).decode()}")
         return JSONResponse({"peer": peer, "routes": len(lifted), "sources": 0})
+
+    async def _reset(self, request: Request) -> Response:
+        peer = request.path_params["peer"]
+        self.log.append(f"reset {peer} {(await request.body()).decode()}")
+        done = {"peer": peer, "was": "established", "graceful": False, "prefixes_in": 3, "prefixes_out": 5}
+        return self._refused() or JSONResponse(done)
+
+    async def _refresh(self, request: Request) -> Response:
+        peer, body = request.path_params["peer"], json.loads(await request.body())
+        self.log.append(f"refresh {peer} {json.dumps(body)}")
+        families = [body.get("family", "l2vpn-vpls")]
+        asked, resent = body["direction"] != "out", body["direction"] != "in"
+        done = {"peer": peer, "asked": families if asked else [], "resent": families if resent else []}
+        return self._refused() or JSONResponse(done | {"enhanced": True})
+
+    def _refused(self) -> Response | None:
+        if self.refusal is None:
+            return None
+        status, code, message = self.refusal
+        headers = {"Retry-After": "7"} if status == 429 else {}
+        return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
+
+    async def _answer(self, request: Request) -> Response:
+        self.asked = dict(request.query_params)
+        return JSONResponse(self.answers[request.url.path.rpartition("/")[2]])
+
+    async def _counts(self, request: Request) -> Response:
+        self.asked = dict(request.query_params)
+        first, limit = int(self.asked.get("cursor", "0")), int(self.asked["limit"])
+        end = first + limit
+        return JSONResponse({"peers": self.counts[first:end], "next": str(end) if len(self.counts) > end else None})
 
     async def _routes(self, request: Request) -> Response:
         self.asked = dict(request.query_params)

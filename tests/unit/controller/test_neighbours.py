@@ -135,7 +135,11 @@ async def test_a_report_becomes_the_current_value_and_history(controller: Contro
     await told(one, "c1", measured(3, "c2", 12.0))
     assert (await listed(controller, possible=True)).keys() == {("c1", "c2")}
     matrix = await controller.get("/neighbours/matrix", vcp="blue")
-    assert matrix == {"cloudlets": ["c1", "c2"], "median_ms": {"c1": {"c2": 12.0}}}
+    assert matrix == {"cloudlets": ["c1", "c2"], "median_ms": {"c1": {"c2": 12.0}}, "next": None}
+    page = await controller.get("/neighbours/matrix", limit=1)
+    assert (page["median_ms"], page["cloudlets"]) == (matrix["median_ms"], ["c1", "c2"]) and page["next"]
+    page = await controller.get("/neighbours/matrix", limit=1, cursor=page["next"])
+    assert page == {"cloudlets": ["c1", "c2"], "median_ms": {}, "next": None}
     async with controller.region.database.read() as session:
         assert await neighbours.medians(session, ["c2"]) == {"c1": {"c2": 12.0}}
 

@@ -112,6 +112,8 @@ CANNOT = ENDLESS | {
     "POST /api/v1/moves/initiation": "c2's agent, which is not here, has to tell that it can (test_initiations.py)",
     "POST /api/v1/moves/{name}/finish": "an address lingers at c2, whose agent is not here (test_moving.py)",
     "POST /api/v1/routes/release": "nothing is held back from a PE (test_held.py)",
+    "POST /api/v1/routes/refresh": "there is no route server (test_peer_sessions.py)",
+    "POST /api/v1/routes/reset": "there is no route server (test_peer_sessions.py)",
     "POST /api/v1/route-servers/overtake": "there is no route server that could be ahead",
 }
 """Operations that cannot succeed here, with the reason. All others must succeed."""

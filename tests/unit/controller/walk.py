@@ -125,6 +125,8 @@ def use(say: Say) -> None:
     say("GET /api/v1/routes/explain", **{"from": "c1-lan", "to": "c2-lan"})
     say("GET /api/v1/routes/diff", peer="c1")
     say("GET /api/v1/routes/held", peer="c1")
+    say("GET /api/v1/routes/lookup", address="10.1.0.5")
+    say("GET /api/v1/routes/paths", nlri="65000:1:1:1")
     say("POST /api/v1/tokens", {"name": "t1", "role": "viewer"})
     serial = say("GET /api/v1/certificates")["items"][0]["serial"]
     say("GET /api/v1/certificates/{serial}", serial=serial)
