@@ -12,9 +12,9 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from controller.core.policy import document
-from controller.core.policy.errors import PolicyInvalid
 from controller.core.words import near
+from controller.core.yaml_document import document
+from controller.core.yaml_document.errors import DocumentInvalid
 from lab.errors import LabError
 
 Where = Sequence[str | int]
@@ -32,7 +32,7 @@ class Document:
             raise LabError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
         except UnicodeDecodeError as error:
             raise LabError(f"{path}: not UTF-8 text (byte {error.start})") from None
-        except PolicyInvalid as error:
+        except DocumentInvalid as error:
             raise LabError(str(error.errors[0])) from None
         self.value: Any = self._read.data
 

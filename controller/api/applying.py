@@ -1,13 +1,11 @@
 """The application of a policy: checks it against the present region, and refuses it or applies it in one change."""
 
 import asyncio
-import hashlib
-import json
 from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from controller.api import etags
+from controller.api.based_on import alike, check_base, mark
 from controller.api.errors import of_place
 from controller.changes.flow import Changes
 from controller.changes.outcomes import PolicySteps
@@ -20,16 +18,16 @@ from controller.core.intent import Intent
 from controller.core.lease_hits import Hit
 from controller.core.plans import Plan
 from controller.core.policies import PolicyEdit
-from controller.core.policy import Policy, PolicyError, PolicyInvalid
+from controller.core.policy import Policy, PolicyInvalid
 from controller.core.promises import Measured, Result, run
 from controller.core.promises import Region as Proof
 from controller.core.proximity.nearness import Medians
 from controller.core.tenants import waiting
-from controller.core.unified_diff import unified
+from controller.core.yaml_document.errors import DocumentError
 from controller.db import events, leases
-from controller.db import policies as table
+from controller.db.applied_texts import rollback_note
 from controller.db.engine import Database
-from controller.db.policies import PolicyRow
+from controller.db.policies import POLICIES, PolicyRow
 from controller.runtime.problems import Problem
 
 MOST = 20
@@ -81,8 +79,7 @@ class Look:
             "unconsented": self.unconsented,
             "effects": self.effects.digest,
         }
-        digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-        return f"{self.before.generation}-{digest[:12]}"
+        return mark(self.before.generation, said)
 
 
 @dataclass(frozen=True)
@@ -164,15 +161,15 @@ class Application:
     async def applying(self, session: AsyncSession) -> None:
         """Guard an application. Raises Problem if a condition of `Terms` does not hold."""
         row = (await self._changes.policies.load(session)).row
-        if (base := self.terms.based_on) is not None and base.strip() not in ("*", etag(row)):
-            raise await self._outdated(session, row, base)
+        terms = self.terms
+        await check_base(session, POLICIES, "policy", row, terms.based_on, terms.back_to)
         look = await self.see(session)
         refuse_failing(look)
-        if (planned := self.terms.planned) is not None and _digest(planned) != _digest(look.planned):
+        if (planned := terms.planned) is not None and not alike(planned, look.planned):
             raise self._unlike(planned, look)
-        if look.unconsented and not (self.terms.hold_back or self.terms.count_consented):
+        if look.unconsented and not (terms.hold_back or terms.count_consented):
             raise self._unconsented(look)
-        if look.disconnects and not self.terms.allow_disconnect:
+        if look.disconnects and not terms.allow_disconnect:
             raise self._cutting_off(look)
 
     def edit(self, _intent: Intent) -> Intent:
@@ -188,8 +185,9 @@ class Application:
             return
         summary = PolicySteps.of(look.result.plan).model_dump(mode="json")
         name, number, by, back_to = self.policy.file, intent.generation, self.terms.by, self.terms.back_to
-        note = table.rollback_note(back_to) if back_to is not None else ""
-        self.row = row = await table.add(session, name, self.text, number, by=by, note=note, summary=summary)
+        note = rollback_note(back_to) if back_to is not None else ""
+        applied = PolicyRow(filename=name, text=self.text, generation=number, summary=summary, note=note)
+        self.row = row = await POLICIES.add(session, applied, by)
         text = f"policy {name} is in force as revision {row.id} at generation {number}, by {by}"
         await events.add(session, "policy-applied", name, text, revision=row.id, generation=number, by=by)
         if look.unconsented:
@@ -198,7 +196,7 @@ class Application:
             kind, text = ("counted", f"counted as consented by {by}: ") if counted else ("awaited", "held back: ")
             await events.add(session, f"consent-{kind}", name, text + who, endpoints=list(look.unconsented))
 
-    def place(self, one: Disconnect) -> PolicyError:
+    def place(self, one: Disconnect) -> DocumentError:
         """Return the place in the policy that causes a disconnect: the rule that drops, the pool that the policy takes
         apart, or the missing pool."""
         who, how, rules = one.who, one.how, self.policy.rules
@@ -232,41 +230,8 @@ class Application:
             slug="plan-changed",
         )
 
-    async def _outdated(self, session: AsyncSession, row: PolicyRow | None, base: str) -> Problem:
-        """Return the problem that another policy came first. It names the operator, and shows the difference from the
-        policy that this one is based on."""
-        by = f", by {row.applied_by}" if row and row.applied_by else ""
-        there = f"revision {row.id} ({row.filename}, {row.applied_at:%Y-%m-%d %H:%M:%S} UTC{by})" if row else "none"
-        detail = f"Another policy has come into force meanwhile: {there}."
-        known = await _based_on(session, base)
-        if known is None and base.strip() != etag(None):
-            return Problem(412, f"{detail} Yours is based on one that was never in force here. Plan again.")
-        number, text = (known.id, known.text) if known else (0, "")
-        mine = f"revision {number}" if known else "none"
-        told = f"{detail} Yours is based on {mine}: bring the changes of the diff into yours, and plan again."
-        if self.terms.back_to is not None:
-            told = f"{detail} This was to go back from {mine}: see by the diff whether it is still to be."
-        current, last = (row.text, row.id) if row else ("", 0)
-        return Problem(412, told, diff=unified(text, current, f"revision {number}", f"revision {last}"))
-
-
-def _digest(planned: str) -> str:
-    """Return the part of a mark that depends on the plan alone, not on the generation."""
-    return planned.partition("-")[2]
-
 
 def refuse_failing(look: Look) -> None:
     """Raise PolicyInvalid if tests inside the policy fail."""
     if failing := [test.said for test in look.tests if test.refuses]:
         raise PolicyInvalid(failing)
-
-
-def etag(row: PolicyRow | None) -> str:
-    """Return the entity tag of the policy in force. There is one even before the first policy."""
-    return '"0-0"' if row is None else etags.etag(row)
-
-
-async def _based_on(session: AsyncSession, tag: str) -> PolicyRow | None:
-    number = tag.strip().strip('"').rpartition("-")[2]
-    row = await table.get(session, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
-    return row if row is not None and etag(row) == tag.strip() else None

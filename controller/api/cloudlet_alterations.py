@@ -16,17 +16,14 @@ from controller.api.merge_patch import Fixed, MergePatch, merged
 from controller.api.openapi import errors
 from controller.api.types import Name, NamePath, Text
 from controller.changes.outcomes import ChangeResult
-from controller.core import alterations
+from controller.core import alterations, fixed
 from controller.core.intent import Intent
 from controller.core.refusals import invalid
 from controller.db import cloudlets as table
-from controller.db import events
+from controller.inventory.cloudlets import altered
 from controller.migration.vms import refuse_moving
 
 router = APIRouter(prefix="/api/v1/cloudlets", tags=["cloudlets"], dependencies=[Operator])
-
-PLACING = frozenset({"labels", "latitude", "longitude"})
-"""The fields that only describe a cloudlet."""
 
 
 class CloudletAlteration(MergePatch):
@@ -49,8 +46,8 @@ class CloudletAlteration(MergePatch):
     ttl_security: TtlSecurity = None
     approval: bool | None = None
     name: Annotated[None, Fixed("remove the cloudlet, and add one of that name")] = None
-    pe: Annotated[None, Fixed("its endpoints have the same flavour: remove the cloudlet, and add it anew")] = None
-    unmanaged: Annotated[None, Fixed("remove the cloudlet, and add it anew")] = None
+    pe: Annotated[None, Fixed(fixed.OF_CLOUDLETS["pe"])] = None
+    unmanaged: Annotated[None, Fixed(fixed.OF_CLOUDLETS["unmanaged"])] = None
     state: Annotated[None, Fixed("its agent enrols; approve or drain the cloudlet")] = None
     endpoints: Annotated[None, Fixed("change the endpoints themselves")] = None
 
@@ -91,12 +88,6 @@ async def change(
             await refuse_moving(session, name)
 
     async def also(session: AsyncSession, intent: Intent) -> None:
-        said = [alterations.described(before.cloudlets[name], intent.cloudlets[name])]
-        if approval is not None:
-            await table.amend(session, name, approval=approval)
-            said.append(f"approval {str(approval).lower()}")
-        done = "described" if fields.keys() <= PLACING and approval is None else "changed"
-        text = ": ".join([f"cloudlet {name} was {done}", *([", ".join(filter(None, said))] if any(said) else [])])
-        await events.add(session, f"cloudlet-{done}", name, text)
+        await altered(session, before.cloudlets[name], intent.cloudlets[name], approval)
 
     return await region.changes.flow.apply(edit, f"change {name}", also, guard, confirm_within, dry_run=dry_run)

@@ -26,10 +26,9 @@ from controller.core.refusals import conflict, invalid, missing
 from controller.db import cloudlets as table
 from controller.db import events
 from controller.db.cloudlets import CloudletRow
-from controller.identity.certificates import end
+from controller.inventory.cloudlets import EnrolmentToken, added, removed
 from controller.migration.vms import refuse_occupied, refuse_running
 from controller.region import Region
-from controller.trust.authority import Reason
 from controller.wire.flavours import Flavour
 
 router = APIRouter(prefix="/api/v1/cloudlets", tags=["cloudlets"], dependencies=[Operator])
@@ -131,22 +130,19 @@ async def create(body: NewCloudlet, region: Running, response: Response) -> Invi
     """Create a cloudlet and a one-time token with which its agent enrols, unless it is unmanaged."""
     if body.unmanaged and body.approval:
         raise invalid("approval", f"the PE of {body.name} has no agent that could wait for approval")
-    token, expires = tokens.new_secret(), now() + timedelta(seconds=body.token_seconds)
+    token = None
+    if not body.unmanaged:
+        token = EnrolmentToken(tokens.new_secret(), now() + timedelta(seconds=body.token_seconds), body.approval)
 
     def edit(intent: Intent) -> Intent:
         more = body.model_dump(include={"labels", "latitude", "longitude", "unmanaged", "asn", "ttl_security"})
         return edits.add_cloudlet(intent, Wanted(body.name, body.pe, body.vtep, **more), speakers(region))
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
-        if body.unmanaged:
-            await events.add(session, "cloudlet-added", body.name, f"unmanaged cloudlet {body.name} was added")
-            return
-        secret = tokens.digest(token)
-        await table.amend(session, body.name, token=secret, token_expires_at=expires, approval=body.approval)
-        await events.add(session, "cloudlet-invited", body.name, f"cloudlet {body.name} was invited")
+        await added(session, body.name, token)
 
     await region.changes.flow.make(edit, f"{'add' if body.unmanaged else 'invite'} {body.name}", also)
-    return await _invitation(region, body.name, None if body.unmanaged else token, response)
+    return await _invitation(region, body.name, token.token if token else None, response)
 
 
 @router.get("", responses=errors(), summary="List cloudlets")
@@ -228,13 +224,14 @@ async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_ma
     def edit(intent: Intent) -> Intent:
         return edits.remove_cloudlet(intent, name)
 
-    async def empty(session: AsyncSession) -> None:
+    async def guard(session: AsyncSession) -> None:
+        etags.check(await table.get(session, name), if_match)
         await refuse_occupied(session, [lan.name for lan in region.intent.endpoints_of.get(name, ())])
 
-    async def ended(session: AsyncSession) -> None:
-        await end(session, name, Reason.CEASED)
+    async def also(session: AsyncSession, _intent: Intent) -> None:
+        await removed(session, name)
 
-    result = await _change(region, name, "remove", "removed", edit, if_match, empty, ended, dry_run=dry_run)
+    result = await region.changes.flow.apply(edit, f"remove {name}", also, guard, dry_run=dry_run)
     region.identity.revocations.changed()
     return result
 
@@ -247,7 +244,6 @@ async def _change(
     edit: Edit,
     if_match: str | None,
     only: Guard | None = None,
-    further: Guard | None = None,
     *,
     dry_run: bool = False,
 ) -> ChangeResult:
@@ -258,8 +254,6 @@ async def _change(
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
         await events.add(session, f"cloudlet-{done}", name, f"cloudlet {name} was {done}")
-        if further is not None:
-            await further(session)
 
     return await region.changes.flow.apply(edit, f"{verb} {name}", also, guard, dry_run=dry_run)
 
@@ -280,9 +274,14 @@ async def _row(region: Region, name: str) -> CloudletRow:
 async def _invitation(region: Region, name: str, token: str | None, response: Response) -> Invitation:
     row = await _row(region, name)
     response.headers["ETag"] = etags.etag(row)
-    if token is not None and region.identity.certificates.authority is not None:
-        token = tokens.pinned(token, region.identity.certificates.authority.fingerprint)
+    token = pinned(region, token) if token is not None else None
     return Invitation(**_shown(row, region), token=token, token_expires_at=row.token_expires_at)
+
+
+def pinned(region: Region, token: str) -> str:
+    """Return a token as an agent gets it: with the authority that it may trust, where certificates are issued."""
+    authority = region.identity.certificates.authority
+    return tokens.pinned(token, authority.fingerprint) if authority is not None else token
 
 
 _COLUMNS = (

@@ -15,12 +15,12 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.merge_patch import Fixed, MergePatch
 from controller.api.openapi import errors
 from controller.api.types import ClientId, Mac, NamePath
-from controller.core.dhcp_identity import DhcpIdentity
+from controller.core.dhcp_identity import DhcpIdentity, Identities
 from controller.core.refusals import conflict
 from controller.db import devices as table
 from controller.db import sightings
 from controller.db.rehearsals import transaction
-from controller.leases.devices import Identities, alter, present
+from controller.leases.devices import alter, present
 
 router = APIRouter(prefix="/api/v1/devices", tags=["devices"], dependencies=[Operator])
 

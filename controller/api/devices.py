@@ -17,12 +17,12 @@ from controller.api.pages import Page
 from controller.api.sightings import Place
 from controller.api.types import Body, ClientId, Mac, Name, NamePath
 from controller.core import sightings as core
-from controller.core.dhcp_identity import DhcpIdentity
+from controller.core.dhcp_identity import DhcpIdentity, Identities
 from controller.core.refusals import conflict
 from controller.db import devices as table
 from controller.db import names, sightings
 from controller.db.devices import ClientRow, DeviceRow
-from controller.leases.devices import Identities, forget, register
+from controller.leases.devices import forget, register
 
 router = APIRouter(prefix="/api/v1/devices", tags=["devices"], dependencies=[Operator])
 

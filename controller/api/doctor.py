@@ -10,11 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
+from controller.changes import inventory_drift
 from controller.changes.drift import Found
 from controller.core.clock import now
 from controller.core.desired import desired
 from controller.core.destinations import within_reach
 from controller.core.doctor import (
+    Applied,
     Cloudlet,
     InForce,
     Receiver,
@@ -25,6 +27,7 @@ from controller.core.doctor import (
     compare,
     compare_clones,
     compare_cpus,
+    compare_inventory,
     compare_policy,
     compare_releases,
     compare_session_keys,
@@ -99,6 +102,7 @@ async def diagnose(region: Running) -> Diagnosis:
     rules = region.changes.flow.rules()
     cloudlets = await observed_cloudlets(region)
     differences = compare_policy(_policy(await region.changes.drift.look()))
+    differences += compare_inventory(_inventory(await region.changes.inventory_drift.look()))
     differences += await asyncio.to_thread(compare, rules, servers, cloudlets)
     differences += compare_releases(await _releases(region), servers, cloudlets)
     differences += compare_session_keys(region.route_servers.session_keys.all(), servers)
@@ -165,6 +169,10 @@ async def _receivers(region: Region) -> list[Receiver]:
 def _policy(found: Found) -> InForce:
     wrong = [*found.in_force.trouble, *found.failing]
     return InForce(found.in_force.row.id if found.in_force.row else 0, found.plan, tuple(map(str, wrong)))
+
+
+def _inventory(found: inventory_drift.Found) -> Applied:
+    return Applied(found.last.row.id if found.last.row else 0, found.plan, tuple(map(str, found.last.trouble)))
 
 
 async def observed_cloudlets(region: Region) -> list[Cloudlet]:

@@ -28,11 +28,10 @@ from controller.api.merge_patch import Fixed, MergePatch
 from controller.api.openapi import errors
 from controller.api.types import Name, NamePath
 from controller.changes.outcomes import ChangeResult
-from controller.core import alterations
+from controller.core import alterations, fixed
 from controller.core.intent import Intent
-from controller.core.tenants import waiting
 from controller.db import endpoints as table
-from controller.db import events
+from controller.inventory.endpoints import altered
 
 router = APIRouter(prefix="/api/v1/endpoints", tags=["endpoints"], dependencies=[Operator])
 
@@ -57,7 +56,7 @@ class EndpointAlteration(MergePatch):
     max_routes: MaxRoutes = None
     tenant: Name | None = None
     name: Annotated[None, Fixed("remove the endpoint, and add one of that name")] = None
-    cloudlet: Annotated[None, Fixed("a LAN stays where it is: remove it, and add one at that cloudlet")] = None
+    cloudlet: Annotated[None, Fixed(fixed.OF_ENDPOINTS["cloudlet"])] = None
     flavour: Annotated[None, Fixed("it is that of the cloudlet's PE")] = None
     vtep: Annotated[None, Fixed("it is the cloudlet's: change that")] = None
     site: Annotated[None, Fixed("it is allotted for good, as route targets and labels follow from it")] = None
@@ -102,12 +101,7 @@ async def change(
             await renumbering.check(session, region.intent, after)
 
     async def also(session: AsyncSession, intent: Intent) -> None:
-        await renumbering.begin_anew(session, before, intent, [name])
-        if said := alterations.described(before.endpoints[name], intent.endpoints[name]):
-            await events.add(session, "endpoint-changed", name, f"endpoint {name} was changed: {said}")
-        if intent.held(name) and not before.held(name):
-            text = f"held back: {waiting(intent.endpoints[name])}"
-            await events.add(session, "consent-awaited", name, text, tenant=intent.endpoints[name].tenant)
+        await altered(session, before, intent, name, renumbering)
 
     cause = f"change endpoint {name}"
     return await region.changes.flow.apply(edit, cause, also, guard, confirm_within, dry_run=dry_run)

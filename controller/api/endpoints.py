@@ -25,10 +25,9 @@ from controller.core.intent import Endpoint as Wanted
 from controller.core.intent import Intent
 from controller.core.refusals import missing
 from controller.core.rulesets import site_target
-from controller.core.tenants import waiting
 from controller.db import endpoints as table
-from controller.db import events
 from controller.db.endpoints import EndpointRow
+from controller.inventory.endpoints import made, removed
 from controller.migration.vms import refuse_occupied
 from controller.region import Region
 from controller.wire.flavours import Flavour
@@ -130,11 +129,7 @@ async def create(body: NewEndpoint, region: Running, response: Response) -> Endp
     )
 
     async def also(session: AsyncSession, intent: Intent) -> None:
-        made = intent.endpoints[body.name]
-        text = f"endpoint {made.name} of {made.cloudlet} was made: {made.prefix}, site {made.site}"
-        await events.add(session, "endpoint-created", made.name, text, cloudlet=made.cloudlet)
-        if intent.held(made.name):
-            await events.add(session, "consent-awaited", made.name, f"held back: {waiting(made)}", tenant=made.tenant)
+        await made(session, intent, body.name)
 
     def edit(intent: Intent) -> Intent:
         return edits.add_endpoint(intent, wanted, speakers(region), region.fabric.asn)
@@ -178,7 +173,7 @@ async def remove(name: NamePath, region: Running, dry_run: DryRun = False, if_ma
         await refuse_occupied(session, [name])
 
     async def also(session: AsyncSession, _intent: Intent) -> None:
-        await events.add(session, "endpoint-removed", name, f"endpoint {name} was removed")
+        await removed(session, name)
 
     def edit(intent: Intent) -> Intent:
         return edits.remove_endpoint(intent, name)

@@ -11,9 +11,9 @@ from starlette.exceptions import HTTPException
 
 from controller.api.forms import in_words
 from controller.core.json_limits import MAX_DEPTH
-from controller.core.policy import PolicyError, PolicyInvalid
 from controller.core.refusals import Refused
 from controller.core.unavailable import Unavailable
+from controller.core.yaml_document.errors import DocumentError, DocumentInvalid
 from controller.runtime.problems import LONGEST_FIELD, MOST_ERRORS, FieldError, Problem, response
 from controller.trust.authority import AuthorityAway
 
@@ -30,16 +30,16 @@ def of_refusal(refused: Refused) -> Problem:
     return Problem(_STATUS[refused.kind], refused.message, errors)
 
 
-def of_place(error: PolicyError) -> FieldError:
-    """Return a policy error or warning with its place in the file."""
+def of_place(error: DocumentError) -> FieldError:
+    """Return an error or warning of a document with its place in the file."""
     return FieldError(**asdict(error) | {"suggestion": error.suggestion or None})
 
 
-def of_policy(invalid: PolicyInvalid) -> Problem:
-    """Return the problem of an invalid policy, with each error's place in the file."""
+def of_document(invalid: DocumentInvalid) -> Problem:
+    """Return the problem of an invalid policy or inventory, with each error's place in the file."""
     errors = [of_place(error) for error in invalid.errors]
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
-    return Problem(422, f"The policy has {count}: {invalid.errors[0]}", errors, slug="policy-invalid")
+    return Problem(422, f"The {invalid.noun} has {count}: {invalid.errors[0]}", errors, slug=f"{invalid.noun}-invalid")
 
 
 def of_trouble(away: Unavailable) -> Problem:
@@ -90,7 +90,7 @@ def install(app: FastAPI) -> None:
     handle(Unavailable, of_trouble)
     handle(AuthorityAway, lambda away: Problem(503, str(away), headers={"Retry-After": "60"}))
     handle(IntegrityError, of_constraint)
-    handle(PolicyInvalid, of_policy)
+    handle(DocumentInvalid, of_document)
     handle(RequestValidationError, of_validation)
     handle(HTTPException, _of_http)
     handle(Exception, lambda _: Problem(500, "Something went wrong in the controller; its log says what."))

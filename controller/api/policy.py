@@ -2,46 +2,34 @@
 
 import asyncio
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from controller.api.access import Calling, Operator, Running
-from controller.api.applying import Application, Terms, etag, refuse_failing
+from controller.api.applying import Application, Terms, refuse_failing
+from controller.api.based_on import etag
 from controller.api.changes import ConfirmWithin, DryRun
 from controller.api.errors import of_place
 from controller.api.etags import ETAG, IfMatch
 from controller.api.filters import FilterChange, filtered
 from controller.api.openapi import errors
+from controller.api.texts import AllowDisconnect, FileName, Planned, body, text_of
 from controller.changes.outcomes import ChangeResult, PolicySteps
 from controller.core.policy import Policy, parse
 from controller.core.promises import Outcome, Result
-from controller.db import policies as table
+from controller.db.policies import POLICIES
 from controller.region import Region
-from controller.runtime.problems import FieldError, Problem
+from controller.runtime.problems import FieldError
 
 router = APIRouter(prefix="/api/v1/policy", tags=["policy"], dependencies=[Operator])
 
-MEDIA_TYPES = ("application/yaml", "application/x-yaml", "text/yaml", "text/plain")
-FileName = Annotated[str, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$", description="For messages only.")]
 Strict = Annotated[bool, Query(description="Refuse what is only warned of.")]
-AllowDisconnect = Annotated[bool, Query(description="Even if devices are cut off from running VMs.")]
 HoldBack = Annotated[bool, Query(description="Even if endpoints are held back to which no tenant has consented.")]
 CountConsented = Annotated[bool, Query(description="These count as consented to: their tenants have said so before.")]
-Planned = Annotated[
-    str | None,
-    Query(pattern=r"^[0-9]{1,10}-[0-9a-f]{12}$", description="Only if the plan is still the one with this mark."),
-]
 EXAMPLE = "apiVersion: weft/v1\nvcps:\n  blue:\n    members: [c1-lan, c2-lan]\n"
-FILE = {"type": "string", "format": "binary", "description": "The policy's file, in UTF-8."}
-
-BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {MEDIA_TYPES[0]: {"schema": FILE, "examples": {"pool": {"value": EXAMPLE}}}},
-    }
-}
+BODY = body("policy", "pool", EXAMPLE)
 
 
 class PolicyTest(BaseModel):
@@ -153,8 +141,8 @@ class PolicyDrift(BaseModel):
 async def show(region: Running, response: Response) -> PolicyInForce:
     """Return the policy in force, word for word as it was applied."""
     async with region.database.read() as session:
-        row = await table.latest(session)
-        back = await table.previous(session, row) if row else None
+        row = await POLICIES.latest(session)
+        back = await POLICIES.previous(session, row) if row else None
     response.headers["ETag"] = etag(row)
     return PolicyInForce(
         revision=row.id if row else None,
@@ -274,18 +262,8 @@ async def put_in_force(
 
 
 async def _application(request: Request, region: Region, filename: str, terms: Terms) -> Application:
-    text = await _text(request)
+    text = await text_of(request, "policy")
     return Application(region.changes.flow, await parsed(text, filename), text, terms)
-
-
-async def _text(request: Request) -> str:
-    media_type = request.headers.get("content-type", MEDIA_TYPES[0]).partition(";")[0].strip().lower()
-    if media_type not in MEDIA_TYPES:
-        raise Problem(415, f"A policy is {MEDIA_TYPES[0]}, not {media_type}.")
-    try:
-        return (await request.body()).decode()
-    except UnicodeDecodeError as error:
-        raise Problem(400, f"The body is not UTF-8: byte {error.start}.") from None
 
 
 async def parsed(text: str, filename: str) -> Policy:

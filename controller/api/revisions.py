@@ -1,36 +1,30 @@
-"""Revisions of the policy: all that were applied, the difference between two, and going back to one."""
+"""Revisions of texts that operators apply, of policies and of inventories: all that were applied, and the difference
+between two."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import Path, Query
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.api import pages
-from controller.api.access import Calling, Operator, Running
-from controller.api.applying import Application, Terms, etag
-from controller.api.changes import ConfirmWithin, DryRun
-from controller.api.etags import ETAG, IfMatch
-from controller.api.openapi import errors
-from controller.api.pages import Page
-from controller.api.policy import AllowDisconnect, AppliedPolicy, CountConsented, HoldBack, Strict, parsed, put_in_force
-from controller.changes.outcomes import PolicySteps
+from controller.api.based_on import etag
 from controller.core.refusals import conflict, missing
 from controller.core.unified_diff import unified
-from controller.db import policies as table
-from controller.db.policies import PolicyRow
+from controller.db.applied_texts import AppliedText, AppliedTexts
+from controller.db.engine import Database
 
-router = APIRouter(prefix="/api/v1/policy", tags=["policy"], dependencies=[Operator])
-
+R = TypeVar("R", bound=AppliedText)
 MOST = 2**31 - 1
-Number = Annotated[int, Path(ge=1, le=MOST, description="A revision of the policy.")]
+Number = Annotated[int, Path(ge=1, le=MOST, description="A number of a revision.")]
+Before = Annotated[int, Query(ge=1, le=MOST)]
+After = Annotated[int | None, Query(ge=1, le=MOST, description="By default the one in force.")]
 
 
-class Revision(BaseModel):
-    """A policy as it was applied, and by whom. `in_force`: it is the present policy; `withdrawn_at`: its change was
-    rolled back. `summary` lists its changes; it and `applied_by` are null for revisions of releases that did not store
-    them."""
+class AppliedRevision(BaseModel):
+    """A text as it was applied, and by whom. `in_force`: it is the present one; `withdrawn_at`: its change was rolled
+    back."""
 
     revision: int
     filename: str
@@ -40,13 +34,6 @@ class Revision(BaseModel):
     note: str
     withdrawn_at: datetime | None
     in_force: bool
-    summary: PolicySteps | None
-
-
-class RevisionText(Revision):
-    """A revision with its text, word for word."""
-
-    text: str
 
 
 class RevisionDifference(BaseModel):
@@ -57,81 +44,49 @@ class RevisionDifference(BaseModel):
     diff: str
 
 
-@router.get("/revisions", responses=errors(), summary="List what was applied")
-async def index(region: Running, limit: pages.Limit = 100, cursor: pages.Cursor = None) -> Page[Revision]:
-    """Return revisions, the latest first."""
+async def listed(
+    database: Database, texts: AppliedTexts[R], limit: int, cursor: str | None
+) -> tuple[list[R], R | None]:
+    """Return the rows of a page and one more, the latest first, and the row in force."""
     below = pages.after_number(cursor) if cursor is not None else None
-    async with region.database.read() as session:
-        rows = await table.page(session, below, limit + 1)
-        latest = await table.latest(session)
-    return pages.page(rows, limit, lambda row: row.id, lambda row: Revision(**_shown(row, latest)))
+    async with database.read() as session:
+        return await texts.page(session, below, limit + 1), await texts.latest(session)
 
 
-@router.get("/revisions/{revision}", responses=errors(404) | {200: {"headers": ETAG}}, summary="Show a revision")
-async def show(revision: Number, region: Running, response: Response) -> RevisionText:
-    """Return a revision with its text and its changes."""
-    async with region.database.read() as session:
-        row = await _row(session, revision)
-        latest = await table.latest(session)
-    response.headers["ETag"] = etag(row)
-    return RevisionText(**_shown(row, latest), text=row.text)
-
-
-@router.get("/diff", responses=errors(404), summary="Compare two revisions")
-async def diff(
-    region: Running,
-    before: Annotated[int, Query(ge=1, le=MOST)],
-    after: Annotated[int | None, Query(ge=1, le=MOST, description="By default the one in force.")] = None,
-) -> RevisionDifference:
-    """Return the difference between two revisions."""
-    async with region.database.read() as session:
-        one = await _row(session, before)
-        other = await table.latest(session) if after is None else await _row(session, after)
+async def difference(database: Database, texts: AppliedTexts[R], before: int, after: int | None) -> RevisionDifference:
+    """Return the difference between two revisions, the second by default the one in force."""
+    async with database.read() as session:
+        one = await row_of(session, texts, before)
+        other = await texts.latest(session) if after is None else await row_of(session, texts, after)
     number, text = (other.id, other.text) if other else (0, "")
     diff = unified(one.text, text, f"revision {before}", f"revision {number}")
     return RevisionDifference(before=before, after=number, diff=diff)
 
 
-@router.post("/rollback", responses=errors(404, 409, 412), summary="Apply an earlier revision anew")
-async def rollback(
-    region: Running,
-    caller: Calling,
-    revision: Annotated[
-        int | None, Query(ge=1, le=MOST, description="By default `back_to` of the policy in force.")
-    ] = None,
-    strict: Strict = False,
-    allow_disconnect: AllowDisconnect = False,
-    hold_back: HoldBack = False,
-    count_consented: CountConsented = False,
-    dry_run: DryRun = False,
-    confirm_within: ConfirmWithin = None,
-    if_match: IfMatch = None,
-) -> AppliedPolicy:
-    """Apply an earlier revision as a new revision, with the same checks: the region may have changed since. `If-Match`
-    is the entity tag of the policy to go back from: if another policy has come into force since, the answer is 412."""
-    async with region.database.read() as session:
-        latest = await table.latest(session)
-        if revision is not None:
-            row: PolicyRow | None = await _row(session, revision)
-        else:
-            row = await table.previous(session, latest) if latest else None
-            if_match = if_match or etag(latest)  # from another policy, the rollback would go to another revision
+async def to_go_back_to(
+    session: AsyncSession, texts: AppliedTexts[R], noun: str, revision: int | None, if_match: str | None
+) -> tuple[R, str | None]:
+    """Return the row that a rollback brings back, by default the last with another text, and the entity tag that the
+    text in force must have."""
+    if revision is not None:
+        return await row_of(session, texts, revision), if_match
+    latest = await texts.latest(session)
+    row = await texts.previous(session, latest) if latest else None
     if row is None:
-        raise conflict("no other policy was in force before: there is nothing to go back to")
-    terms = Terms(strict, allow_disconnect, None, if_match, row.id, hold_back, count_consented, caller.name)
-    application = Application(region.changes.flow, await parsed(row.text, row.filename), row.text, terms)
-    cause = f"roll the policy back to revision {row.id}"
-    return await put_in_force(application, region, cause, confirm_within, dry_run=dry_run)
+        raise conflict(f"no other {noun} was in force before: there is nothing to go back to")
+    return row, if_match or etag(latest)  # from another text, the rollback would go to another revision
 
 
-async def _row(session: AsyncSession, revision: int) -> PolicyRow:
-    row = await table.get(session, revision)
+async def row_of(session: AsyncSession, texts: AppliedTexts[R], revision: int) -> R:
+    """Return a revision. Raises Refused if there is none of that number."""
+    row = await texts.get(session, revision)
     if row is None:
         raise missing("revision", str(revision))
     return row
 
 
-def _shown(row: PolicyRow, latest: PolicyRow | None) -> dict[str, Any]:
+def shown(row: AppliedText, latest: AppliedText | None) -> dict[str, Any]:
+    """Return the values of a revision in the API's form."""
     fields = ("filename", "generation", "applied_at", "applied_by", "note", "withdrawn_at", "summary")
     return {name: getattr(row, name) for name in fields} | {
         "revision": row.id,

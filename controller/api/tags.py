@@ -10,6 +10,7 @@ TAGS: Mapping[str, str] = {
     "members": "Endpoints that join and leave pools.",
     "changes": "Every change of the region; those on trial are confirmed or rolled back.",
     "policy": "The policy: check, plan, apply, history, and the filters that follow from it.",
+    "inventory": "The inventory: cloudlets, endpoints, devices and VMs as text; check, plan, apply, history.",
     "devices": "Devices, and their identities in DHCP.",
     "vms": "The VMs that serve devices.",
     "images": "Images of VMs, and where they are.",

@@ -17,7 +17,7 @@ from controller.api.names import CloudletFilter, DeviceFilter, EndpointFilter
 from controller.api.openapi import errors
 from controller.api.pages import Page
 from controller.api.types import Body, Mac, Name, NamePath
-from controller.core import machines
+from controller.core import fixed, machines
 from controller.core.cpu_choice import BY_POLICY
 from controller.core.refusals import invalid
 from controller.db import names
@@ -93,12 +93,12 @@ class VmAlteration(Body):
     check: ServiceCheck | None = None
     handover: Program | None = None
     name: Annotated[None, Fixed("remove the VM, and add one of that name")] = None
-    device: Annotated[None, Fixed("a VM serves one device: remove it, and add one for the other device")] = None
+    device: Annotated[None, Fixed(fixed.OF_VMS["device"])] = None
     endpoint: Annotated[None, Fixed("start a move (POST /api/v1/moves)")] = None
-    driver: Annotated[None, Fixed("its disk is that driver's: remove the VM, and add it anew")] = None
-    image: Annotated[None, Fixed("its disk was made with it: remove the VM, and add it anew")] = None
-    macs: Annotated[None, Fixed("its guest is set up with them: remove the VM, and add it anew")] = None
-    disk: Annotated[None, Fixed("what the VM has written differs from its base: remove the VM, and add it anew")] = None
+    driver: Annotated[None, Fixed(fixed.OF_VMS["driver"])] = None
+    image: Annotated[None, Fixed(fixed.OF_VMS["image"])] = None
+    macs: Annotated[None, Fixed(fixed.OF_VMS["macs"])] = None
+    disk: Annotated[None, Fixed(fixed.OF_VMS["disk"])] = None
 
 
 class Vm(BaseModel):

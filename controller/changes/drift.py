@@ -1,36 +1,23 @@
-"""Drift: the difference between the region and the state that the policy in force wants. The leader looks for it after
-changes and at regular intervals, and records an event when drift begins and when it ends."""
+"""Drift of the policy: the difference between the region and the state that the policy in force wants."""
 
 import asyncio
 import logging
-import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 
+from controller.changes.drift_watch import Drifted, DriftWatch
 from controller.changes.flow import Changes
 from controller.changes.policies import InForce, measured, medians
 from controller.core.membership import settled
 from controller.core.plans import Plan, plan
-from controller.core.policy import PolicyError
 from controller.core.promises import Region as Proof
 from controller.core.promises import run
+from controller.core.yaml_document.errors import DocumentError
 from controller.db import events
 from controller.db.engine import Database
 from controller.runtime.metrics import Metrics
 from controller.runtime.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
-
-BEGAN, ENDED = "policy-drift", "policy-drift-ended"
-
-PAUSE = 2.0
-"""Least seconds between two looks: a comparison takes work in proportion to the size of the region."""
-
-SHARE = 20
-"""The pause after a look is this many times as long as the look, so that looks take at most a twentieth of the time."""
-
-LOOK = 60.0
-"""Seconds after which the next look happens although nothing changed: round-trip times change without a change."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +26,7 @@ class Found:
 
     in_force: InForce = field(default_factory=InForce)
     plan: Plan = field(default_factory=Plan)
-    failing: tuple[PolicyError, ...] = ()
+    failing: tuple[DocumentError, ...] = ()
 
     @property
     def moves(self) -> int:
@@ -56,7 +43,8 @@ class Drift:
     """Compares the region with the policy in force, and keeps the last result."""
 
     def __init__(self, database: Database, changes: Changes, metrics: Metrics, wakeup: Wakeup) -> None:
-        self._database, self._changes, self._metrics, self._wakeup = database, changes, metrics, wakeup
+        self._database, self._changes, self._metrics = database, changes, metrics
+        self._watch = DriftWatch(database, changes, wakeup, "policy", self._drifted)
         self.found = Found()
 
     async def look(self) -> Found:
@@ -67,7 +55,7 @@ class Drift:
             known = await medians(session, intent.policy)
             told = await measured(session, in_force.rules)
         found = plan(intent, await asyncio.to_thread(settled, intent, known))
-        failing: tuple[PolicyError, ...] = ()
+        failing: tuple[DocumentError, ...] = ()
         if in_force.policy and in_force.policy.rules.tests:
             results = await asyncio.to_thread(run, in_force.policy, Proof(intent, told))
             failing = tuple(result.said for result in results if result.refuses)
@@ -98,33 +86,8 @@ class Drift:
 
     async def watch(self) -> None:
         """Look after every change, until cancelled. Only the leader does this."""
-        with self._wakeup.listen() as wake:
-            while True:
-                generation, started = self._changes.intent.generation, time.monotonic()
-                try:
-                    await self._tell(await self.look())
-                except Exception:  # the next look may succeed
-                    log.exception("drift")
-                await asyncio.sleep(max(PAUSE, SHARE * (time.monotonic() - started)))
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK):
-                        while generation == self._changes.intent.generation:
-                            wake.clear()
-                            await wake.wait()
+        await self._watch.run()
 
-    async def _tell(self, found: Found) -> None:
-        """Record an event when drift begins or ends. The database has the last such event, whichever replica recorded
-        it."""
-        async with self._database.read() as session:
-            last = await events.latest_of(session, (BEGAN, ENDED))
-        drifted = last is not None and last.type == BEGAN
-        if (found.moves > 0) == drifted:
-            return
-        async with self._database.write() as session:
-            revision = found.in_force.row.id if found.in_force.row else 0
-            if drifted:
-                await events.add(session, ENDED, f"revision {revision}", f"all is as revision {revision} says again")
-            else:
-                text = f"not as revision {revision} says: {found.moves} steps; weft policy drift names them"
-                await events.add(session, BEGAN, f"revision {revision}", text, steps=found.moves)
-        self._wakeup.ring()
+    async def _drifted(self) -> Drifted:
+        found = await self.look()
+        return Drifted(found.in_force.row.id if found.in_force.row else 0, found.moves)

@@ -32,9 +32,9 @@ from controller.core.refusals import Refused, conflict
 from controller.core.rulesets import rule_set
 from controller.core.trials import OnTrial, Trial, altered
 from controller.db import events, generations, intents, revisions
-from controller.db import policies as policy_table
 from controller.db.engine import Database, Lock, alone
 from controller.db.generations import ChangeState, GenerationRow
+from controller.db.withdrawals import withdraw
 from controller.replication.replicas import Replicas
 from controller.routeservers.queue import RulesOnTrial
 from controller.routeservers.sync import RouteServerSync
@@ -261,7 +261,7 @@ class Changes:
             rules = (await self.policies.without(session, number)).rules
 
         async def also(session: AsyncSession, intent: Intent) -> None:
-            await policy_table.withdraw(session, number)
+            await withdraw(session, number)
             text = f"change {number} was rolled back by generation {intent.generation}: {why}"
             await events.add(session, "change-rolled-back", str(number), text, generation=intent.generation)
 

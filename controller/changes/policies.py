@@ -12,13 +12,13 @@ from controller.core.clock import now
 from controller.core.following import asked, followed
 from controller.core.intent import Intent
 from controller.core.plans import Plan, plan
-from controller.core.policy import Policy, PolicyError, PolicyInvalid, parse
+from controller.core.policy import Policy, PolicyInvalid, parse
 from controller.core.policy.model import Rules
 from controller.core.promises import Measured, pairs
 from controller.core.proximity.nearness import Medians
+from controller.core.yaml_document.errors import DocumentError
 from controller.db import neighbours
-from controller.db import policies as table
-from controller.db.policies import PolicyRow
+from controller.db.policies import POLICIES, PolicyRow
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class InForce:
 
     policy: Policy | None = None
     row: PolicyRow | None = None
-    trouble: tuple[PolicyError, ...] = ()
+    trouble: tuple[DocumentError, ...] = ()
 
     @property
     def rules(self) -> Rules:
@@ -55,11 +55,11 @@ class Policies:
     async def load(self, session: AsyncSession) -> InForce:
         """Return the latest policy that can be read. One that cannot was applied by another release; an error is logged
         once."""
-        return await self._first_good(session, await table.latest(session))
+        return await self._first_good(session, await POLICIES.latest(session))
 
     async def without(self, session: AsyncSession, generation: int) -> InForce:
         """Return the same as `load`, but without the change of that generation."""
-        return await self._first_good(session, await table.before_change(session, generation))
+        return await self._first_good(session, await POLICIES.before_change(session, generation))
 
     async def follow(self, session: AsyncSession, old: Intent, edited: Intent) -> tuple[Intent, PolicySteps | None]:
         """Return an edit together with the steps that the policy in force adds to it, and these steps. An edit of pools
@@ -71,7 +71,7 @@ class Policies:
         return after.intent, None if steps == Plan() else PolicySteps.of(steps)
 
     async def _first_good(self, session: AsyncSession, row: PolicyRow | None) -> InForce:
-        trouble: list[PolicyError] = []
+        trouble: list[DocumentError] = []
         while row is not None:
             try:
                 return InForce(await self._policy(row), row, tuple(trouble))
@@ -80,7 +80,7 @@ class Policies:
                 if row.id not in self._shouted:
                     self._shouted.add(row.id)
                     log.error("policy revision %s cannot be read: %s", row.id, invalid.errors[0])
-                row = await table.before(session, row.id)
+                row = await POLICIES.before(session, row.id)
         return InForce(trouble=tuple(trouble))
 
     async def _policy(self, row: PolicyRow) -> Policy:

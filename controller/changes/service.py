@@ -1,5 +1,5 @@
-"""The service for changes to the intent: it makes them, ends trials in time, and looks for drift from the policy in
-force."""
+"""The service for changes to the intent: it makes them, ends trials in time, and looks for drift from the policy and
+the inventory in force."""
 
 import asyncio
 import hashlib
@@ -10,6 +10,7 @@ from typing import ClassVar
 from controller.agents.registry import Agents
 from controller.changes.drift import Drift
 from controller.changes.flow import Changes
+from controller.changes.inventory_drift import InventoryDrift
 from controller.changes.trials import keep_time
 from controller.changes.waiting import Waiting
 from controller.core.desired import Fabric
@@ -40,6 +41,7 @@ class ChangesService(Service):
         replicas = replication.replicas
         self.flow = Changes(runtime.database, registry, fabric, waiting, runtime.wakeup, replicas)
         self.drift = Drift(runtime.database, self.flow, metrics, runtime.wakeup)
+        self.inventory_drift = InventoryDrift(runtime.database, self.flow, metrics, runtime.wakeup)
         self._fabric, self._wakeup, self._leadership = fabric, runtime.wakeup, replication.leadership
         self._elsewhere = asyncio.Event()
         replicas.hear["intent"] = lambda who, words: self._elsewhere.set()
@@ -57,7 +59,10 @@ class ChangesService(Service):
         """Take over the changes of other replicas. The leader also ends trials in time and looks for drift."""
         lead = self._leadership.lead
         await forever(
-            self._follow, partial(lead, partial(keep_time, self.flow, self._wakeup)), partial(lead, self.drift.watch)
+            self._follow,
+            partial(lead, partial(keep_time, self.flow, self._wakeup)),
+            partial(lead, self.drift.watch),
+            partial(lead, self.inventory_drift.watch),
         )
 
     async def _follow(self) -> None:

@@ -1,6 +1,6 @@
-"""The bases of operators' policy files: for each file, the policy in force when it was last planned or applied from
-here, and the mark of that plan. They are kept below XDG_STATE_HOME, so that `weft` can tell an operator that another
-one was faster."""
+"""The bases of operators' policy and inventory files: for each file, the text in force when it was last planned or
+applied from here, and the mark of that plan. They are kept below XDG_STATE_HOME, so that `weft` can tell an operator
+that another one was faster."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Base:
-    """The base of a file: the entity tag of the policy in force, and the mark of the last plan, if any, with the digest
+    """The base of a file: the entity tag of the text in force, and the mark of the last plan, if any, with the digest
     of its text. `counted`: whether the plan counted endpoints without a consent as consented; None if there were
     none."""
 

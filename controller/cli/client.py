@@ -150,7 +150,7 @@ class Client:
         return self._send("PATCH", path, params, json=body)
 
     def post_yaml(self, path: str, text: str, if_match: str | None = None, **params: object) -> Any:
-        """Send a policy, which is based on the one with that entity tag."""
+        """Send a policy or an inventory, which is based on the one with that entity tag."""
         headers = {"Content-Type": "application/yaml"} | ({"If-Match": if_match} if if_match else {})
         return self._send("POST", path, params, content=text.encode(), headers=headers)
 

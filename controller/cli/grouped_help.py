@@ -7,7 +7,17 @@ from typer.core import TyperGroup
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "To begin": ("context", "login", "logout", "doctor", "verify"),
-    "Sites and pools": ("cloudlet", "certificate", "endpoint", "vcp", "consent", "access", "policy", "change"),
+    "Sites and pools": (
+        "cloudlet",
+        "certificate",
+        "endpoint",
+        "vcp",
+        "consent",
+        "access",
+        "policy",
+        "inventory",
+        "change",
+    ),
     "Devices and addresses": ("device", "lease", "delegation", "address", "reservation", "sighting"),
     "VMs and containers": ("vm", "image", "move", "profile"),
     "Routes and tunnels": ("route", "neighbour", "tunnel"),

@@ -1,8 +1,7 @@
 """`weft policy`: the region's policy as text, which is checked, tested and planned before it is applied."""
 
-import sys
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +12,7 @@ from controller.cli.changes import print_change, print_parts
 from controller.cli.client import Client, path
 from controller.cli.confirmation import confirm, interactive
 from controller.cli.documents import emit
-from controller.cli.failures import CheckFailed, Failure, Refused, Unreachable, WrongUsage
+from controller.cli.failures import CheckFailed, Refused, Unreachable
 from controller.cli.noun import Noun, Yes
 from controller.cli.output import say
 from controller.cli.policy_comment import comment as markdown
@@ -28,6 +27,7 @@ from controller.cli.policy_plans import (
 )
 from controller.cli.policy_reports import CHECK, Case
 from controller.cli.session import session
+from controller.cli.texts import Error, lacking, positions, read, send
 
 app = Noun("policy", "The policy: check, test, plan, apply; its history, and drift from it.")
 
@@ -52,7 +52,6 @@ Comment = Annotated[
     Path | None,
     typer.Option("--comment", metavar="FILE", help="Also write the plan as Markdown, for a merge request."),
 ]
-Error = dict[str, Any]
 
 
 @app.verb(
@@ -90,7 +89,7 @@ def _check(name: str, *, offline: bool, strict: bool) -> dict[str, Any]:
         except Unreachable as failure:
             note = f"form only; {failure.lines[0]}"
         except Refused as refused:
-            errors = _positions(refused)
+            errors = positions(refused)
     if not session.documents:
         print_errors(warnings, text, "warning: ")
         print_errors(errors, text)
@@ -112,7 +111,7 @@ def test(files: Files, offline: Offline = False, report: Report = None) -> None:
     results = []
     for name in files:
         text = read(name)
-        answer = _tests_offline(name, text) if offline else send("test", name, text)
+        answer = _tests_offline(name, text) if offline else send("policy", "test", name, text)
         results.append({"file": name, **answer})
         if not session.documents:
             print_tests(answer["tests"], text)
@@ -144,7 +143,7 @@ def plan(file: File, strict: Strict = False, count_consented: CountConsented = F
     text = read(file)
     with Client() as api:
         terms: dict[str, Any] = {"strict": strict or None, "count_consented": count_consented or None}
-        answer = send("plan", file, text, api=api, **terms)
+        answer = send("policy", "plan", file, text, api=api, **terms)
         counted = count_consented if answer.get("unconsented") else None
         remember(api.url, file, Base(answer["etag"], answer["planned"], digest(text), counted))
     if comment is not None:
@@ -209,7 +208,7 @@ def apply(
 def _ask(api: Client, file: str, text: str, terms: dict[str, Any], yes: bool) -> None:
     """Show the plan of a policy, and ask whether to apply it, on a terminal."""
     if not yes and interactive() and not session.documents:
-        _print_plan(send("plan", file, text, api=api, count_consented=terms["count_consented"]), text)
+        _print_plan(send("policy", "plan", file, text, api=api, count_consented=terms["count_consented"]), text)
         confirm(f"weft policy apply {file}", yes)
 
 
@@ -223,9 +222,9 @@ def _apply(api: Client, file: str, text: str, base: Base | None, terms: dict[str
             f"{now} it, or apply it {was} it; nothing was changed"
         )
     if base is None:
-        found = send("plan", file, text, api=api, count_consented=terms["count_consented"])
+        found = send("policy", "plan", file, text, api=api, count_consented=terms["count_consented"])
         base, planned = Base(found["etag"]), found["planned"]
-    return send("apply", file, text, api=api, if_match=base.etag, planned=planned, **terms)
+    return send("policy", "apply", file, text, api=api, if_match=base.etag, planned=planned, **terms)
 
 
 def _print_plan(answer: dict[str, Any], text: str) -> None:
@@ -241,25 +240,13 @@ def _print_plan(answer: dict[str, Any], text: str) -> None:
     say(f"planned at generation {answer['generation']}, against {against}; nothing was changed")
 
 
-def read(name: str) -> str:
-    """Return the text of a file, or of standard input."""
-    try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise CheckFailed(f"{name}: not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
-        raise WrongUsage(f"{name}: {error.strerror}") from None
-
-
 def _form(name: str, text: str) -> list[Error]:
     """Return errors of form, and tests that fail in any region. Needs no controller."""
     try:
         from controller.core.policy import PolicyInvalid, parse
         from controller.core.promises import alone, run
     except ImportError as error:
-        raise Failure(
-            f"checking a form needs the Python package {error.name}: install weft with the extra 'cli'"
-        ) from None
+        raise lacking(error) from None
     try:
         policy = parse(text, name)
     except PolicyInvalid as invalid:
@@ -279,39 +266,3 @@ def _tests_offline(name: str, text: str) -> dict[str, Any]:
     found = run(policy, alone(policy.rules))
     tests = [{"name": r.name, "outcome": str(r.outcome), "said": vars(r.said), "why": list(r.why)} for r in found]
     return {"ok": not any(result.refuses for result in found), "tests": tests}
-
-
-def send(
-    verb: str, name: str, text: str, *, api: Client | None = None, if_match: str | None = None, **options: object
-) -> dict[str, Any]:
-    """Return the controller's answer. Errors with a place are shown with their lines."""
-    if api is None:
-        with Client() as made:
-            return send(verb, name, text, api=made, if_match=if_match, **options)
-    try:
-        return cast(Error, api.post_yaml(path("policy", verb), text, if_match, filename=name, **options))
-    except Refused as refused:
-        explain(refused, name, text)
-        raise
-
-
-def explain(refused: Refused, name: str, text: str) -> None:
-    """Raise the refusal again. A refusal about the text, or about another operator's change, gets another message."""
-    problem = refused.problem
-    if diff := problem.get("diff"):
-        raise Refused(problem, [f"{name}: {problem.get('detail')}", *str(diff).splitlines()]) from None
-    print_errors(_positions(refused), text)
-    said = "not right" if problem.get("status") == 422 else str(problem.get("detail"))
-    raise Refused(problem, [f"{name}: {said.rstrip('.')}; nothing was changed"]) from None
-
-
-def _positions(refused: Refused) -> list[Error]:
-    """Return the problem's errors with a place. Raises the refusal again if it has none, because it is not about the
-    text."""
-    errors = refused.problem.get("errors")
-    found = (
-        [error for error in errors if isinstance(error, dict) and "line" in error] if isinstance(errors, list) else []
-    )
-    if not found:
-        raise refused
-    return found

@@ -1,36 +1,30 @@
 """`weft policy`, past: revisions, the differences between them, rollback, and drift."""
 
-import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from controller.cli.arguments import ConfirmWithin, DryRun
-from controller.cli.cells import at, plain, prose, toned
+from controller.cli.cells import plain
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed, Refused
-from controller.cli.output import difference, rows, say
-from controller.cli.policies import AllowDisconnect, CountConsented, HoldBack, Strict, app, explain
+from controller.cli.output import rows, say
+from controller.cli.policies import AllowDisconnect, CountConsented, HoldBack, Strict, app
 from controller.cli.policy_plans import print_errors, print_harm, print_steps
+from controller.cli.revisions import (
+    GoBackTo,
+    InForce,
+    Limit,
+    Revision,
+    columns,
+    going_back,
+    show_difference,
+    show_text,
+)
 from controller.cli.session import session
-
-Revision = Annotated[int, typer.Argument(metavar="REVISION", min=1, help="A number from `weft policy history`.")]
-InForce = Annotated[
-    int | None,
-    typer.Argument(metavar="REVISION", min=1, help="A number from `weft policy history`. [default: in force]"),
-]
+from controller.cli.texts import explain
 
 PARTS = (("create", "VCPs made"), ("delete", "VCPs deleted"), ("join", "joins"), ("leave", "leaves"))
-
-
-def _state(row: dict[str, Any]) -> str:
-    return "withdrawn" if row.get("withdrawn_at") else "in force" if row.get("in_force") else "superseded"
-
-
-def _coloured(row: dict[str, Any]) -> object:
-    return toned(_state(row))
 
 
 def _what(row: dict[str, Any]) -> str | None:
@@ -41,57 +35,28 @@ def _what(row: dict[str, Any]) -> str | None:
     return ", ".join(counts) or "nothing in the pools"
 
 
-COLUMNS = [
-    ("REVISION", at("revision")),
-    ("AT (UTC)", lambda row: str(row.get("applied_at"))[:19]),
-    ("BY", at("applied_by")),
-    ("STATE", _coloured),
-    ("GENERATION", at("generation")),
-    ("FILE", at("filename")),
-    ("WHAT", _what),
-    ("NOTE", prose("note")),
-]
-
-
 @app.verb("history", "weft policy history\nweft policy history --limit 100 --output json")
-def history(limit: Annotated[int, typer.Option(min=1, help="Maximum number of revisions.")] = 20) -> None:
+def history(limit: Limit = 20) -> None:
     """List the revisions of the policy, the latest first."""
     with Client() as api:
-        rows(api.items(path("policy", "revisions"), limit), COLUMNS, "no policy has been applied")
+        rows(api.items(path("policy", "revisions"), limit), columns(_what), "no policy has been applied")
 
 
 @app.verb("show", "weft policy show > pools.yaml\nweft policy show 7")
 def show(revision: InForce = None) -> None:
     """Print a policy as it was written: the one in force, or an earlier one."""
-    with Client() as api:
-        answer = api.get(path("policy") if revision is None else path("policy", "revisions", str(revision)))
-    if session.documents:
-        emit(answer)
-    elif answer["text"]:
-        sys.stdout.write(answer["text"])
-    else:
-        raise CheckFailed("no policy has been applied")
+    show_text("policy", revision)
 
 
 @app.verb("diff", "weft policy diff 7\nweft policy diff 7 9")
 def diff(before: Revision, after: InForce = None) -> None:
     """Print the difference between two revisions."""
-    with Client() as api:
-        answer = api.get(path("policy", "diff"), before=before, after=after)
-    if session.documents:
-        emit(answer)
-    elif answer["diff"]:
-        difference(answer["diff"])
-    else:
-        say("the same, word for word")
+    show_difference("policy", before, after)
 
 
 @app.verb("rollback", "weft policy rollback\nweft policy rollback 7 --dry-run")
 def rollback(
-    revision: Annotated[
-        int | None,
-        typer.Argument(metavar="REVISION", min=1, help="[default: the last one with a different text]"),
-    ] = None,
+    revision: GoBackTo = None,
     dry_run: DryRun = False,
     confirm_within: ConfirmWithin = None,
     strict: Strict = False,
@@ -106,9 +71,7 @@ def rollback(
     terms |= {"hold_back": hold_back or None, "count_consented": count_consented or None}
     with Client() as api:
         now = api.get(path("policy"))
-        to, what = revision or now["back_to"], "rollback"
-        if to is not None and now["revision"] is not None:
-            what = f"rollback from revision {now['revision']} to {to}"
+        to, what = going_back(now, revision)
         try:
             answer = api.post(path("policy", "rollback"), if_match=now["etag"], revision=to, **terms)
         except Refused as refused:

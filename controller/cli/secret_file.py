@@ -28,16 +28,16 @@ def secret_lost(remedy: str) -> CheckFailed:
 
 
 @contextmanager
-def secret_file(to: Path | None) -> Iterator[Callable[[str], None]]:
+def secret_file(to: Path | None, option: str = "--to") -> Iterator[Callable[[str], None]]:
     """Yield a function that writes the secret. The file is made before, so that no secret is told in vain, and does not
-    stay if nothing is written. Raises WrongUsage."""
+    stay if nothing is written. Raises WrongUsage, which names the option."""
     if to is None:
         yield lambda secret: None
         return
     try:
         descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise WrongUsage(f"--to: cannot make {to}: {error.strerror}") from None
+        raise WrongUsage(f"{option}: cannot make {to}: {error.strerror}") from None
     written = False
     with os.fdopen(descriptor, "w") as file:
 

@@ -12,7 +12,7 @@ from controller.core.intent import Cloudlet, Endpoint, Intent
 from controller.core.lan_prefixes import check_gateway, plan4, plan6, vni_of
 from controller.core.persistent_map import PersistentMap
 from controller.core.pools import check_fit, check_lan
-from controller.core.refusals import conflict, invalid, missing
+from controller.core.refusals import about, conflict, invalid, missing
 from controller.core.tenants import no_place, no_pool
 from controller.core.vteps import check_session, check_vtep, parse_vtep
 
@@ -36,22 +36,29 @@ def alter_cloudlet(intent: Intent, name: str, fields: Fields, speakers: Iterable
 
 def alter_cloudlets(intent: Intent, altered: Mapping[str, Fields], speakers: Iterable[str] = ()) -> Intent:
     """Alter several cloudlets. One may take the VTEP that another gives up; two cannot exchange theirs."""
-    was = intent.cloudlets
-    after = {name: _cloudlet(intent, name, fields) for name, fields in altered.items()}
+    was, after = intent.cloudlets, dict[str, Cloudlet]()
+    for name, fields in altered.items():
+        with about(name):
+            after[name] = _cloudlet(intent, name, fields)
     speakers = tuple(speakers)
     for name in in_order(after, lambda name: was[name].vtep, lambda name: after[name].vtep):
-        before, wanted = was[name], after[name]
-        if wanted.vtep != before.vtep:
-            if intent.is_host(before):
-                raise conflict(f"{name} is the host of a route server, and has its address", "vtep")
-            vtep = parse_vtep(wanted.vtep)
-            check_vtep(intent, name, vtep, speakers)
-            if intent.route_servers.get(name) == str(vtep) and intent.endpoints_of.get(name):
-                raise conflict(f"{vtep} is the address of route server {name}, whose host has no endpoints", "vtep")
-            wanted = replace(wanted, vtep=str(vtep))
-        if wanted != before:
-            intent = intent.with_cloudlet(wanted)
+        with about(name):
+            intent = _placed(intent, was[name], after[name], speakers)
     return intent
+
+
+def _placed(intent: Intent, before: Cloudlet, wanted: Cloudlet, speakers: Iterable[str]) -> Intent:
+    """Return the intent with an altered cloudlet, whose VTEP no other may have."""
+    if wanted.vtep != before.vtep:
+        if intent.is_host(before):
+            raise conflict(f"{before.name} is the host of a route server, and has its address", "vtep")
+        vtep = parse_vtep(wanted.vtep)
+        check_vtep(intent, before.name, vtep, speakers)
+        if intent.route_servers.get(before.name) == str(vtep) and intent.endpoints_of.get(before.name):
+            text = f"{vtep} is the address of route server {before.name}, whose host has no endpoints"
+            raise conflict(text, "vtep")
+        wanted = replace(wanted, vtep=str(vtep))
+    return intent if wanted == before else intent.with_cloudlet(wanted)
 
 
 def _cloudlet(intent: Intent, name: str, fields: Fields) -> Cloudlet:
@@ -76,25 +83,33 @@ def alter_endpoint(intent: Intent, name: str, fields: Fields, speakers: Iterable
 def alter_endpoints(intent: Intent, altered: Mapping[str, Fields], speakers: Iterable[str] = ()) -> Intent:
     """Alter several endpoints. They may exchange prefixes and VNIs."""
     speakers = tuple(speakers)
-    after = {name: _endpoint(intent, name, fields, speakers) for name, fields in altered.items()}
+    after = dict[str, Endpoint]()
+    for name, fields in altered.items():
+        with about(name):
+            after[name] = _endpoint(intent, name, fields, speakers)
     changed = {name: endpoint for name, endpoint in after.items() if endpoint != intent.endpoints[name]}
     if not changed:
         return intent
     before, intent = intent, intent.but(endpoints=PersistentMap.of(intent.endpoints).updated(changed))
     for name, endpoint in sorted(changed.items()):
-        was = before.endpoints[name]
-        if (endpoint.prefix, endpoint.prefix6) != (was.prefix, was.prefix6):
-            _check_prefixes(intent, was, endpoint)
-        if endpoint.vni != was.vni:
-            siblings = (e for e in intent.endpoints_of[endpoint.cloudlet] if e.name != name)
-            vni_of(intent.cloudlets[endpoint.cloudlet], endpoint.vni, siblings)
-        if endpoint.tenant != was.tenant:
-            intent = _of_other_tenant(intent, endpoint)
+        with about(name):
+            intent = _among_others(intent, before.endpoints[name], endpoint)
     for name, endpoint in sorted(changed.items()):
         if _place(endpoint) != _place(before.endpoints[name]):
             for vcp in sorted(intent.pools_of.get(name, ())):
-                check_fit(intent.without_member(vcp, name), vcp, endpoint)
+                with about(name):
+                    check_fit(intent.without_member(vcp, name), vcp, endpoint)
     return intent
+
+
+def _among_others(intent: Intent, was: Endpoint, now: Endpoint) -> Intent:
+    """Check an altered endpoint beside the others, and return the intent without the pools that it leaves."""
+    if (now.prefix, now.prefix6) != (was.prefix, was.prefix6):
+        _check_prefixes(intent, was, now)
+    if now.vni != was.vni:
+        siblings = (e for e in intent.endpoints_of[now.cloudlet] if e.name != now.name)
+        vni_of(intent.cloudlets[now.cloudlet], now.vni, siblings)
+    return _of_other_tenant(intent, now) if now.tenant != was.tenant else intent
 
 
 def _endpoint(intent: Intent, name: str, fields: Fields, speakers: Iterable[str]) -> Endpoint:
@@ -154,4 +169,6 @@ def told(value: object) -> str:
         return " ".join(f"{key}={value[key]}" for key in sorted(value)) or "none"
     if isinstance(value, tuple):
         return " ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     return "none" if value is None else str(value)

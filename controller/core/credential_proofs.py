@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from controller.core.inventory import Cloudlet
+from controller.core.objects import Cloudlet
 
 
 @dataclass(frozen=True)

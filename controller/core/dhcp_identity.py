@@ -1,4 +1,4 @@
-"""The identity of a machine in DHCP. Pure."""
+"""The identities of machines in DHCP. Pure."""
 
 from dataclasses import dataclass
 
@@ -19,3 +19,12 @@ class DhcpIdentity:
         """Return whether both machines would be known by the same MAC or client id."""
         pairs = (self.mac, other.mac), (self.client_id, other.client_id)
         return any(one is not None and one == two for one, two in pairs)
+
+
+@dataclass(frozen=True)
+class Identities:
+    """The identities of a device and of its VM, if it is known. The client id that a registered VM has by its name is
+    left out."""
+
+    md: DhcpIdentity
+    vm: DhcpIdentity | None = None

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from controller.core import lookups
-from controller.core.inventory import AnnouncePermit, Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.lookups import LOOKUPS
+from controller.core.objects import AnnouncePermit, Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.occupied import Lans, Vteps
 from controller.core.persistent_map import PersistentMap, changed
 from controller.core.policy.model import Rules

@@ -6,7 +6,7 @@ exist or does not any more."""
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from controller.core.inventory import AnnouncePermit, Cloudlet, Endpoint, Vcp
+from controller.core.objects import AnnouncePermit, Cloudlet, Endpoint, Vcp
 from controller.core.occupied import Lans, Vteps
 from controller.core.persistent_map import PersistentMap
 from controller.core.proximity.grid import Grid

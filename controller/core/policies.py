@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from controller.core.intent import Intent
 from controller.core.membership import Absent, settled
 from controller.core.plans import Plan, plan
-from controller.core.policy import Policy, PolicyError, PolicyInvalid
-from controller.core.policy.document import Path
+from controller.core.policy import Policy, PolicyInvalid
 from controller.core.policy.model import PolicyVcp, Selector
 from controller.core.policy.sections import addresses
 from controller.core.policy.strangers import strangers
@@ -15,6 +14,8 @@ from controller.core.proximity.nearness import Medians
 from controller.core.selectors import TENANT, Labelled
 from controller.core.tenants import no_place, no_pool
 from controller.core.words import meant
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import DocumentError
 
 SUGGESTIONS = 10
 """Unknown names beyond this many get no suggestion: a search takes time, and a region may have thousands."""
@@ -26,7 +27,7 @@ class PolicyEdit:
 
     plan: Plan
     intent: Intent
-    warnings: tuple[PolicyError, ...] = ()
+    warnings: tuple[DocumentError, ...] = ()
 
 
 def apply(intent: Intent, policy: Policy, medians: Medians, *, strict: bool = False) -> PolicyEdit:
@@ -43,7 +44,7 @@ def apply(intent: Intent, policy: Policy, medians: Medians, *, strict: bool = Fa
     return PolicyEdit(plan(intent, after), after.intent, tuple(sorted(warnings)))
 
 
-def _flavours(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
+def _flavours(intent: Intent, policy: Policy) -> Iterator[DocumentError]:
     for name, rule in policy.rules.vcps.items():
         old = intent.vcps.get(name)
         if old is not None and not rule.automatic and old.flavour is not rule.flavour:
@@ -51,7 +52,7 @@ def _flavours(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
             yield policy.error(("vcps", name), message)
 
 
-def _members(intent: Intent, policy: Policy, refused: Iterable[Absent]) -> Iterator[PolicyError]:
+def _members(intent: Intent, policy: Policy, refused: Iterable[Absent]) -> Iterator[DocumentError]:
     unknown = 0
     for one in refused:
         if one.waits and one.endpoint in intent.endpoints:
@@ -65,14 +66,14 @@ def _members(intent: Intent, policy: Policy, refused: Iterable[Absent]) -> Itera
         yield policy.error(here, one.why + hint)
 
 
-def _left_out(policy: Policy, absent: Iterable[Absent]) -> Iterator[PolicyError]:
+def _left_out(policy: Policy, absent: Iterable[Absent]) -> Iterator[DocumentError]:
     """Yield the endpoints that a selector or proximity chooses, but that cannot be in the pool."""
     for one in absent:
         if not one.named and not one.waits:
             yield policy.error(("vcps", one.vcp, "select"), f"{one.endpoint} stays out of {one.vcp}: {one.why}")
 
 
-def _empty(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
+def _empty(intent: Intent, policy: Policy) -> Iterator[DocumentError]:
     """Yield the selectors that match no endpoint."""
     labelled = Labelled(intent)
     for name, rule in policy.rules.vcps.items():
@@ -103,7 +104,7 @@ def _nobody(intent: Intent, selector: Selector, noun: str) -> str:
     return f"the selector matches no {noun}"
 
 
-def _strangers(intent: Intent, policy: Policy) -> Iterator[PolicyError]:
+def _strangers(intent: Intent, policy: Policy) -> Iterator[DocumentError]:
     """Yield endpoints at places where the policy does not let their tenant attach, and members of pools made over REST
     that the policy does not let them into. They stay, but could not attach or join again."""
     if not policy.rules.tenants:

@@ -1,6 +1,7 @@
 """The reasons why a request is refused. Pure decisions raise them; the API's edge turns them into problem details."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from controller.core.words import few, meant, near
@@ -13,7 +14,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
     not exist.
 
     `field` is the request's field at fault, in dotted form; None if the request as a whole is at fault. `suggestion` is
-    the value that was probably meant."""
+    the value that was probably meant. `about` is the object at fault, for requests about several ones."""
 
     def __init__(self, kind: Kind, message: str, field: str | None = None, suggestion: str = "") -> None:
         super().__init__(message)
@@ -21,6 +22,17 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure
         self.message = message
         self.field = field
         self.suggestion = suggestion
+        self.about: str | None = None
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Note in refusals from inside the block that they are about the object of that name."""
+    try:
+        yield
+    except Refused as refused:
+        refused.about = refused.about or name
+        raise
 
 
 def invalid(field: str, message: str) -> Refused:

@@ -58,6 +58,7 @@ TABLE = {
     "changes": _network,
     "policy": _network,
     "addresses": _network,
+    "inventory": _operations,
     "cloudlets": _operations,
     "devices": _operations,
     "vms": _operations,
@@ -100,7 +101,10 @@ query, or nowhere, as the answer contains only the tenant's own, or nothing but 
 
 UNKNOWN = Least(Role.ADMIN, Role.ADMIN)
 
-QUESTIONS = ("/api/v1/policy/check", "/api/v1/policy/test", "/api/v1/policy/plan")
+QUESTIONS = (
+    "/api/v1/policy/check", "/api/v1/policy/test", "/api/v1/policy/plan", "/api/v1/inventory/check",
+    "/api/v1/inventory/plan",
+)  # fmt: skip
 """Questions that use POST because they are long; they change nothing."""
 
 

@@ -11,7 +11,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from controller.core.addresses import Kind
 from controller.core.clock import now
+from controller.core.dhcp_identity import DhcpIdentity, Identities
 from controller.db.base import NAME, NUMBER, Base, Time
+from controller.wire import machines
 
 
 class DeviceRow(Base):
@@ -58,6 +60,17 @@ async def clients(session: AsyncSession, devices: list[str]) -> dict[tuple[str, 
     """Return the clients of these devices by (device, kind)."""
     rows = await session.scalars(select(ClientRow).where(ClientRow.device.in_(devices)))
     return {(row.device, row.kind): row for row in rows}
+
+
+def identities(device: str, clients: Mapping[tuple[str, str], ClientRow], vm: str | None) -> Identities:
+    """Return the identities of a device. `clients` are by device and kind, and `vm` is its registered VM."""
+    found: dict[str, DhcpIdentity] = {}
+    for kind in ("md", "vm"):
+        if (row := clients.get((device, kind))) is not None:
+            derived = kind == "vm" and vm is not None and row.client_id == machines.client_id(vm)
+            found[kind] = DhcpIdentity(row.mac, None if derived else row.client_id)
+    one = found.get("vm")
+    return Identities(found.get("md", DhcpIdentity()), one if one is not None and one.known else None)
 
 
 async def known_as(session: AsyncSession, mac: str | None, client_id: str | None) -> ClientRow | None:

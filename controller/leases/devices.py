@@ -1,41 +1,19 @@
 """Devices: registered, altered and forgotten; decides which device has a MAC or client id, whether it was registered or
 only asked for an address. Each function works in its caller's transaction."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from controller.core.addresses import Kind
 from controller.core.clock import now
-from controller.core.dhcp_identity import DhcpIdentity
+from controller.core.dhcp_identity import DhcpIdentity, Identities
 from controller.core.refusals import conflict, invalid
 from controller.db import devices, events, leases, names, pairs, sightings, vms
-from controller.db.devices import ClientRow, DeviceRow
-from controller.wire.machines import client_id
+from controller.db.devices import DeviceRow
 
 Check = Callable[[DeviceRow], None]
 """The caller's last check of the device; raises if the caller no longer wants the change."""
-
-
-@dataclass(frozen=True)
-class Identities:
-    """The identities of a device and of its VM, if it is known. The client id that a registered VM has by its name is
-    left out."""
-
-    md: DhcpIdentity
-    vm: DhcpIdentity | None = None
-
-
-def identities(device: str, clients: Mapping[tuple[str, str], ClientRow], vm: str | None) -> Identities:
-    """Return the identities of a device. `clients` are by device and kind, and `vm` is its registered VM."""
-    found: dict[str, DhcpIdentity] = {}
-    for kind in ("md", "vm"):
-        if (row := clients.get((device, kind))) is not None:
-            derived = kind == "vm" and vm is not None and row.client_id == client_id(vm)
-            found[kind] = DhcpIdentity(row.mac, None if derived else row.client_id)
-    one = found.get("vm")
-    return Identities(found.get("md", DhcpIdentity()), one if one is not None and one.known else None)
 
 
 async def register(session: AsyncSession, name: str, wanted: Identities) -> None:
@@ -58,12 +36,20 @@ async def present(session: AsyncSession, name: str, check: Check) -> tuple[Devic
         raise await names.missing(session, "device", name)
     check(row)
     vm = await vms.of_device(session, name)
-    return row, identities(name, await devices.clients(session, [name]), vm.name if vm is not None else None)
+    clients = await devices.clients(session, [name])
+    return row, devices.identities(name, clients, vm.name if vm is not None else None)
 
 
 async def alter(session: AsyncSession, row: DeviceRow, before: Identities, after: Identities) -> list[str]:
     """Give a device, and its VM, other identities; an implicit device is registered by that. Return sentences about the
     leases that this interrupts. Raises Refused."""
+    await give_up(session, row, before, after)
+    return await take_up(session, row, before, after)
+
+
+async def give_up(session: AsyncSession, row: DeviceRow, before: Identities, after: Identities) -> None:
+    """Do the first half of `alter`: forget the former identities, so that another device can have them. Raises
+    Refused."""
     vm = await vms.of_device(session, row.name)
     if before.vm != after.vm and vm is not None:
         raise conflict(f"{row.name} has the VM {vm.name}, which has its own client id: remove it first", "vm")
@@ -71,11 +57,14 @@ async def alter(session: AsyncSession, row: DeviceRow, before: Identities, after
         raise invalid("mac", f"{row.name} needs a MAC or a client id")
     if after.vm is not None and after.md.clashes(after.vm):
         raise invalid("vm", "the device and its VM cannot be known by the same mac or client_id")
-    interrupted: list[str] = []
-    differing = _differing(before, after)
-    for kind, _, _ in differing:
+    for kind, _, _ in _differing(before, after):
         await devices.forget(session, row.name, kind)
-    for kind, was, wanted in differing:
+
+
+async def take_up(session: AsyncSession, row: DeviceRow, before: Identities, after: Identities) -> list[str]:
+    """Do the second half of `alter`, and return its sentences. Raises Refused."""
+    interrupted: list[str] = []
+    for kind, was, wanted in _differing(before, after):
         if wanted is not None:
             prefix = "vm." if kind == "vm" else ""
             await know(session, row.name, kind, wanted.mac, wanted.client_id, prefix)

@@ -111,6 +111,9 @@ class Metrics:
             ["webhook"],
             registry=self.registry,
         )
+        self.inventory_drift = Gauge(
+            "weft_inventory_drift", "Steps from what is to what the last inventory declares", registry=self.registry
+        )
         self.lost_events = Gauge("weft_events_dropped", "Events that came too fast", registry=self.registry)
         self.route_server = Gauge(
             "weft_route_server_in_step", "1 if at the current generation", ["name"], registry=self.registry

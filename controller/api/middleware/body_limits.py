@@ -22,13 +22,13 @@ MAX_BODY = 256 * 1024
 """Maximum bytes of a body."""
 
 MAX_LARGE = 4 * 1024 * 1024
-"""Maximum bytes of an agent's message, or of a policy: a report of a cloudlet with thousands of tunnels stays well
-below it."""
+"""Maximum bytes of an agent's message, a policy or an inventory: a report of a cloudlet with thousands of tunnels stays
+well below it."""
 
 MAX_ENROLMENT = 32 * 1024
 """Maximum bytes of a body that anybody may send: an enrolment, most of which is a certificate request, or a sign-in."""
 
-POLICY, ENROLMENTS, SIGN_IN = "/api/v1/policy/", "/api/v1/enrolments", "/ui/session"
+TEXTS, ENROLMENTS, SIGN_IN = ("/api/v1/policy/", "/api/v1/inventory/"), "/api/v1/enrolments", "/ui/session"
 
 MOST_THROWN_AWAY = 16 * 1024 * 1024
 
@@ -54,7 +54,7 @@ class BodyLimits:
             body = await _read(receive, most)
             if body is None:
                 return
-            if not scope["path"].startswith(POLICY) and (reason := unfit(body)):
+            if not scope["path"].startswith(TEXTS) and (reason := unfit(body)):
                 raise Problem(400, f"The body {reason}.")
             if _half_a_pair(body):
                 raise Problem(
@@ -70,7 +70,7 @@ class BodyLimits:
     async def _most(self, scope: Scope, receive: Receive) -> int:
         """Return the maximum bytes of this caller's body. Raises Problem for an unknown caller, who may only enrol."""
         if scope.get(KNOWN) is True:
-            return MAX_LARGE if scope["path"].startswith((AGENTS, POLICY)) else MAX_BODY
+            return MAX_LARGE if scope["path"].startswith((AGENTS, *TEXTS)) else MAX_BODY
         if scope["path"] in (ENROLMENTS, SIGN_IN):
             return MAX_ENROLMENT
         try:

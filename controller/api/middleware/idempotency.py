@@ -38,7 +38,7 @@ PATIENCE, LOOK = 10.0, 0.05
 
 KEY = re.compile(r"[!-~]{1,200}")
 
-SECRETS = ("token", "credential", "keys", "secret")
+SECRETS = ("token", "tokens", "credential", "keys", "secret")
 """Fields of an answer that are not stored: a repeated answer does not show a secret again."""
 
 PRUNED = 500

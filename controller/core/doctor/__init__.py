@@ -15,6 +15,7 @@ from controller.core.doctor.causes import Causes
 from controller.core.doctor.clones import compare_clones
 from controller.core.doctor.cpus import Settled, compare_cpus
 from controller.core.doctor.difference import Difference
+from controller.core.doctor.inventory import Applied, compare_inventory
 from controller.core.doctor.kernels import Cloudlet, compare_kernels
 from controller.core.doctor.kinds import REMEDIES, DifferenceKind
 from controller.core.doctor.passages import compare_passages
@@ -30,6 +31,7 @@ from controller.wire.rulesets import RuleSet
 
 __all__ = [
     "REMEDIES",
+    "Applied",
     "Causes",
     "Cloudlet",
     "Difference",
@@ -43,6 +45,7 @@ __all__ = [
     "compare",
     "compare_clones",
     "compare_cpus",
+    "compare_inventory",
     "compare_policy",
     "compare_releases",
     "compare_session_keys",

@@ -9,6 +9,7 @@ class DifferenceKind(StrEnum):
 
     POLICY_INVALID = "policy-invalid"
     POLICY_DRIFT = "policy-drift"
+    INVENTORY_DRIFT = "inventory-drift"
     ROUTE_SERVER_SILENT = "route-server-silent"
     ROUTE_SERVER_BEHIND = "route-server-behind"
     RULE_SET = "rule-set"
@@ -61,6 +62,9 @@ REMEDIES: dict[DifferenceKind, str] = {
     DifferenceKind.POLICY_INVALID: "run `weft policy check` on the policy, mend what it names, and apply it",
     DifferenceKind.POLICY_DRIFT: (
         "run `weft policy drift`; apply the policy again, or write what was done by hand into it"
+    ),
+    DifferenceKind.INVENTORY_DRIFT: (
+        "run `weft inventory drift`; apply the inventory again, or write what was done by hand into it"
     ),
     DifferenceKind.ROUTE_SERVER_SILENT: (
         "look at its service and log (`systemctl status weft-routeserver`), and whether the controller reaches its "

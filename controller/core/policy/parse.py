@@ -4,9 +4,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from controller.core.policy.document import Document, read
-from controller.core.policy.errors import MAX_ERRORS, PolicyInvalid
-from controller.core.policy.form import violations
+from controller.core.policy.errors import PolicyInvalid
 from controller.core.policy.model import Rules
 from controller.core.policy.policy import Policy
 from controller.core.policy.sections import (
@@ -20,6 +18,9 @@ from controller.core.policy.sections import (
     tests,
     vcps,
 )
+from controller.core.yaml_document.document import Document
+from controller.core.yaml_document.errors import MAX_ERRORS
+from controller.core.yaml_document.form import Form
 
 SECTIONS: dict[str, Any] = {
     "addresses": addresses,
@@ -34,24 +35,25 @@ SECTIONS: dict[str, Any] = {
 }
 NEED = {"access": "vcps", "tenants": "vcps", "images": "vcps", "tests": "addresses"}
 """Sections that are checked against another one."""
+FORM = Form("a policy", "schema.json", PolicyInvalid)
 
 
 def parse(text: str, filename: str) -> Policy:
     """Return the policy in `text`; `filename` is for messages only. Raises PolicyInvalid with every error: those of
     form, and for sections with the right form, contradictions in the content."""
-    document = read(text, filename)
-    wrong = violations(document, filename)
+    document = FORM.read(text, filename)
+    wrong = FORM.violations(document, filename)
     if len(wrong) >= MAX_ERRORS:
         raise PolicyInvalid(wrong)  # there may be more, in any section
     bad = {error.field.partition(".")[0].partition("[")[0] for error in wrong}
     right = [name for name in SECTIONS if name not in bad] if isinstance(document.data, dict) else []
-    policy = Policy(filename, _rules(document, right), document)
+    policy = Policy(filename, _rules(document, right), document=document)
     checked = [SECTIONS[name] for name in right if NEED.get(name) not in bad]
     errors = [*wrong, *islice((e for section in checked for e in section.errors(policy)), MAX_ERRORS)]
     if errors:
         raise PolicyInvalid(errors)
     warnings = islice((w for section in (access, tenants) for w in section.warnings(policy)), MAX_ERRORS)
-    return Policy(filename, policy.rules, document, tuple(sorted(warnings)))
+    return Policy(filename, policy.rules, tuple(sorted(warnings)), document=document)
 
 
 def _rules(document: Document, sections: Iterable[str]) -> Rules:

@@ -4,16 +4,16 @@ so these are warnings. The members of pools are not checked here, but when the p
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from controller.core.policy.document import Path
-from controller.core.policy.errors import MAX_ERRORS, PolicyError
 from controller.core.policy.policy import Policy
 from controller.core.words import closest
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import MAX_ERRORS, DocumentError
 
 SUGGESTIONS = 10
 """Unknown names beyond this many get no suggestion: a search takes time, and a region may have thousands."""
 
 
-def strangers(policy: Policy, endpoints: Collection[str], cloudlets: Collection[str]) -> Iterator[PolicyError]:
+def strangers(policy: Policy, endpoints: Collection[str], cloudlets: Collection[str]) -> Iterator[DocumentError]:
     """Yield a warning for each unknown name, up to MAX_ERRORS."""
     known = {"endpoint": endpoints, "cloudlet": cloudlets}
     unknown = ((path, noun, name) for path, noun, name in _named(policy) if name not in known[noun])

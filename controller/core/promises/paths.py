@@ -2,9 +2,9 @@
 
 from controller.core.access import ANSWERS, OTHER, Flow, Verdict, flows, judge
 from controller.core.intent import Intent
-from controller.core.policy.document import Path
 from controller.core.policy.promises import PathTest
 from controller.core.promises.region import Absent, Finding, Region, Unknown
+from controller.core.yaml_document.document import Path
 
 
 def prove(test: PathTest, region: Region) -> Finding:

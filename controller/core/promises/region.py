@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from controller.core.intent import Intent, Vcp
 from controller.core.neighbour_reports import Current, Pair
 from controller.core.policy import Rules
-from controller.core.policy.document import Path
+from controller.core.yaml_document.document import Path
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from controller.core.policy import Policy, PolicyError
-from controller.core.policy.document import Path
+from controller.core.policy import Policy
 from controller.core.policy.promises import AddressTest, MoveTest, NeighbourTest, PathTest, PolicyTest
 from controller.core.policy.strangers import SUGGESTIONS
 from controller.core.promises import addresses, moves, neighbours, paths
 from controller.core.promises.region import Absent, Finding, Region, Unknown
 from controller.core.words import closest
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import DocumentError
 
 
 class Outcome(StrEnum):
@@ -27,7 +28,7 @@ class Result:
 
     name: str
     outcome: Outcome
-    said: PolicyError
+    said: DocumentError
     expected: str = ""
     got: str = ""
     why: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from tests.unit.cli.conftest import Controller, Weft
 from tests.unit.cli.test_policies import GOOD, PLAN, PLANNED
 
 BAD = "apiVersion: weft/v1\nvcps:\n  blue:\n    member: [a]\n"
+INVENTORY = ROOT / "policies" / "inventories" / "three-towns.yaml"
 TESTED = GOOD + "tests:\n- name: 'a < b'\n  isolated: [c1-lan, c2-lan]\n"
 AT = {"file": "p.yaml", "line": 4, "column": 5, "field": "x", "message": "no <b>\x1b[31m"}
 
@@ -111,7 +112,9 @@ def test_a_comment_has_routes_tests_and_harm() -> None:
 
 
 def test_pre_commit_runs_what_weft_has(weft: Weft, files: tuple[str, str]) -> None:
-    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    program, *words = hook["entry"].split()
-    assert program == "weft"
-    assert [weft(*words, file).code for file in files] == [0, 1]
+    right = {"weft-policy-check": files[0], "weft-inventory-check": str(INVENTORY)}
+    for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()):
+        program, *words = hook["entry"].split()
+        assert program == "weft"
+        assert [weft(*words, file).code for file in (right.pop(hook["id"]), files[1])] == [0, 1]
+    assert not right

@@ -272,7 +272,7 @@ async def test_removing_a_cloudlet_splits_a_pool_and_the_rehearsal_says_so(regio
 
 
 async def test_drift_begins_and_ends(region: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("controller.changes.drift.PAUSE", 0.01)
+    monkeypatch.setattr("controller.changes.drift_watch.PAUSE", 0.01)
     await done(region, "apply", ONE)
     await region.delete("/vcps/blue/members/c1-lan")
     found = await region.get("/policy/drift")

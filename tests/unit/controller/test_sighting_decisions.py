@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from controller.core.intent import Intent
-from controller.core.inventory import Cloudlet, CloudletState, Endpoint, Vcp
+from controller.core.objects import Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.sighting_evidence import Lease, Witnesses, Worth, follows, gateway_macs
 from controller.core.sightings import CALM, MOST, DevicePlace, hold, see, settle, settles_at, turns
 from controller.wire.flavours import Flavour

@@ -19,6 +19,11 @@ def policy(name: str) -> dict[str, Any]:
     return {"apiVersion": "weft/v1", "vcps": vcps, "migration": {"keep_seconds": 60}, "images": images}
 
 
+def inventory(name: str) -> dict[str, Any]:
+    """Return an inventory with one cloudlet."""
+    return {"apiVersion": "weft/inventory/v1", "cloudlets": {name: {"pe": "vpls", "vtep": "192.0.2.88"}}}
+
+
 def build(say: Say) -> None:
     """Create the objects that other operations name: cloudlets c1, whose agent is the caller, and c2, their LANs in a
     pool, a device with a VM, a lease and a certificate."""
@@ -104,6 +109,14 @@ def use(say: Say) -> None:
     say("GET /api/v1/policy/revisions/{revision}", revision=last)
     say("GET /api/v1/policy/diff", before=first, after=last)
     say("POST /api/v1/policy/rollback", revision=min(first, last))
+    for verb in ("check", "plan"):
+        say(f"POST /api/v1/inventory/{verb}", inventory("i1"))
+    for name in ("i1", "i2"):
+        say("POST /api/v1/inventory/apply", inventory(name))
+    first, last = (found["revision"] for found in say("GET /api/v1/inventory/revisions")["items"])
+    say("GET /api/v1/inventory/revisions/{revision}", revision=last)
+    say("GET /api/v1/inventory/diff", before=first, after=last)
+    say("POST /api/v1/inventory/rollback", revision=min(first, last))
     say("GET /api/v1/agent/images/{name}/sources", name="i")
     say("GET /api/v1/tunnels/{cloudlet}/{peer}", cloudlet="c1", peer="c2")
     say("GET /api/v1/neighbours/history", cloudlet="c1", neighbour="c2")
@@ -150,7 +163,7 @@ def clear(say: Say) -> None:
     say("POST /api/v1/cloudlets/{name}/approve", name="c2")
     say("POST /api/v1/cloudlets/{name}/drain", name="c2")
     say("DELETE /api/v1/endpoints/{name}", name="c2-lan")
-    for name in ("c2", "r1"):
+    for name in ("c2", "r1", "i1"):
         say("DELETE /api/v1/cloudlets/{name}", name=name)
     say("DELETE /api/v1/vcps/{vcp}/members/{endpoint}", vcp="blue", endpoint="c1-lan")
     say("DELETE /api/v1/vcps/{name}", name="blue")

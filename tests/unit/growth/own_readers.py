@@ -5,7 +5,7 @@ OWN = {
     "controller/api/middleware/idempotency.py": "answers of this controller",
     "controller/replication/agent_presence.py": "reports that were read when they came",
     "controller/core/flowspec.py": "four octets that the controller made",
-    "controller/core/policy/form.py": "the schema in the repository",
+    "controller/core/yaml_document/form.py": "the schemas in the repository",
     "controller/db/filters.py": "reports that were read when they came",
     "controller/db/platforms.py": "reports that were read when they came",
     "controller/db/rotation.py": "the first line of the driver's error",

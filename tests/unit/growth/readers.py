@@ -35,8 +35,9 @@ from controller.api import pages
 from controller.api.middleware import body_limits, request_head
 from controller.auth import jwt
 from controller.core import audit, json_limits, webhooks
-from controller.core.policy import PolicyInvalid, document
+from controller.core.inventory import parse as parse_inventory
 from controller.core.unified_diff import unified
+from controller.core.yaml_document import document
 from controller.runtime.problems import Problem
 from controller.trust import x509
 from controller.wire import logs
@@ -47,7 +48,6 @@ REFUSALS = (
     ValueError,
     answer.Unreadable,
     HypervisorError,
-    PolicyInvalid,
     Problem,
     jwt.BadToken,
     x509.Unreadable,
@@ -189,6 +189,13 @@ def _filter(size: int) -> Filter:
     return Filter(family="ipv4-flowspec", nlri=(struct.pack("!H", 0xF000 | len(octets)) + octets).hex(), actions=[])
 
 
+def _objects(section: str, fields: str) -> Callable[[int], str]:
+    """Return a shape of many objects with the same fields."""
+    return lambda size: (
+        f"{section}:\n" + "".join(f"  x{number}: {fields}\n" for number in range(size // (len(fields) + 8)))
+    )
+
+
 _SOCKET = "0 0 [::ffff:10.0.0.1%eth0]:5000 10.0.0.2:80 "
 
 CASES: dict[str, list[Case]] = {
@@ -201,7 +208,7 @@ CASES: dict[str, list[Case]] = {
     ),
     "controller/api/pages.py": _all("cursor", pages.after, DATAGRAM, _texts("YQ"), _texts("=")),
     "controller/core/audit.py": _all("body", audit.asked, BODY, *_JSON),
-    "controller/core/policy/document.py": _all(
+    "controller/core/yaml_document/document.py": _all(
         "policy",
         lambda text: document.read(text, "policy.yaml"),
         DATAGRAM,
@@ -221,6 +228,18 @@ CASES: dict[str, list[Case]] = {
         _texts("9", "a: "),
         _texts("!"),
         _texts("%"),
+    ),
+    "controller/core/inventory/parse.py": _all(
+        "inventory",
+        lambda text: parse_inventory(f"apiVersion: weft/inventory/v1\n{text}", "inventory.yaml"),
+        BODY,
+        _objects("cloudlets", "{pe: vpls, vtep: 192.0.2.1}"),
+        _objects("cloudlets", "{pe: vpls, vtep: here, vetp: x}"),
+        _objects("endpoints", "{cloudlet: c1, prefix: 10.0.0.0/8, ports: ['a b', 'a b']}"),
+        _objects("devices", "{mac: '02:00:00:00:00:01', vm: {mac: x}}"),
+        _objects("vms", "{device: m1, endpoint: e, image: d, memory: 1G, macs: [x, x]}"),
+        _texts("l: v, ", "cloudlets: {c1: {pe: vpls, vtep: 192.0.2.1, labels: {", "}}}"),
+        _texts("eth0, ", "endpoints: {c1-lan: {cloudlet: c1, prefix: 10.1.0.0/24, ports: [", "]}}"),
     ),
     "controller/core/unified_diff.py": _all(
         "texts",

@@ -1,7 +1,7 @@
 """The cost of agents' reports does not grow with the size of pools: n sightings in a pool of n LANs."""
 
 from controller.core.intent import Intent
-from controller.core.inventory import Cloudlet, CloudletState, Endpoint, Vcp
+from controller.core.objects import Cloudlet, CloudletState, Endpoint, Vcp
 from controller.core.sighting_evidence import Witnesses
 from controller.wire.flavours import Flavour
 from controller.wire.sightings import Sighting

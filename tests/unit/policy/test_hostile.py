@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from controller.core.policy import PolicyInvalid, parse
-from controller.core.policy.errors import MAX_ERRORS
 from controller.core.words import MANY
+from controller.core.yaml_document.errors import MAX_ERRORS
 from tests.unit.policy.texts import LAN, TEXTS, errors
 
 
@@ -81,7 +81,7 @@ PIECES = [
 def test_the_parser_in_python_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python loader is used if libyaml is not installed."""
     fast = [parse(text, "p.yaml") for text in TEXTS]
-    monkeypatch.setattr("controller.core.policy.document._LOADER", yaml.SafeLoader)
+    monkeypatch.setattr("controller.core.yaml_document.document._LOADER", yaml.SafeLoader)
     assert [parse(text, "p.yaml") for text in TEXTS] == fast
     for number in range(0xD7FF, 0xE001):
         with pytest.raises(PolicyInvalid):

@@ -4,8 +4,8 @@ import pytest
 
 from controller.core import policies
 from controller.core.policy import PolicyInvalid, parse
-from controller.core.policy.errors import MAX_ERRORS
 from controller.core.policy.strangers import SUGGESTIONS
+from controller.core.yaml_document.errors import MAX_ERRORS
 from tests.unit.policy.turin import turin
 
 HEAD = "apiVersion: weft/v1\nvcps: {}\n"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from controller.core.policy import PolicyInvalid, parse
-from controller.core.policy.document import MAX_CHARACTERS, read
-from controller.core.policy.form import violations
+from controller.core.policy.parse import FORM
+from controller.core.yaml_document.document import DEFAULT
 from controller.wire.flavours import Flavour
 from tests.unit.policy.texts import EXAMPLES, POLICIES, TEXTS, errors
 
@@ -98,7 +98,7 @@ def test_all_errors_are_reported_in_the_order_of_the_file() -> None:
         ("a: !!python/name:os.system x\n", 1, 4, "is not allowed"),
         ("---\na: 1\n---\nb: 1\n", 3, 1, "a second document"),
         ("a: " + "[" * 5000, 1, 19, "nested deeper"),
-        ("#" * (MAX_CHARACTERS + 1), 1, 1, "longer than"),
+        ("#" * (DEFAULT.characters + 1), 1, 1, "longer than"),
         (f"apiVersion: weft/v1\nvcps: {{b: {{members: [], description: {'x' * 201}}}}}", 2, 38, "201 characters long"),
     ],
 )
@@ -283,12 +283,12 @@ def test_it_agrees_with_the_schema(sections: dict[str, object], data: st.DataObj
     example: Any = parse(data.draw(st.sampled_from(TEXTS)), "p.yaml").document.data
     for changed in (sections, example | sections, _elsewhere(example, data)):
         try:
-            document = read(json.dumps(changed, ensure_ascii=False), "p.yaml")
+            document = FORM.read(json.dumps(changed, ensure_ascii=False), "p.yaml")
         except PolicyInvalid as invalid:
             assert all("not YAML" in e.message or "nor its escape" in e.message for e in invalid.errors)
             continue
         right = Draft202012Validator(SCHEMA).is_valid(document.data)
-        assert (violations(document, "p.yaml") == []) == right
+        assert (FORM.violations(document, "p.yaml") == []) == right
 
 
 def _elsewhere(data: Any, draw: st.DataObject) -> Any:

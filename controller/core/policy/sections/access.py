@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from controller.core.policy.document import Path
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import AccessRule, Action
 from controller.core.policy.policy import Policy
 from controller.core.words import closest
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import DocumentError
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -51,7 +51,7 @@ def _ports(value: str | int | float) -> tuple[int, int]:
     return int(value), int(value)
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about pools that do not exist, endpoints that are not in them, and contradictions within a rule."""
     for vcp, rules in policy.rules.access.items():
         here: Path = ("access", vcp)
@@ -69,7 +69,7 @@ def errors(policy: Policy) -> Iterator[PolicyError]:
             yield from _port_errors(policy, at, rule)
 
 
-def _ends(policy: Policy, at: Path, vcp: str) -> Iterator[PolicyError]:
+def _ends(policy: Policy, at: Path, vcp: str) -> Iterator[DocumentError]:
     pool = policy.rules.vcps.get(vcp)
     if pool is None or pool.automatic or pool.select is not None:
         return
@@ -80,7 +80,7 @@ def _ends(policy: Policy, at: Path, vcp: str) -> Iterator[PolicyError]:
                 yield policy.error((*at, key, i), f"'{endpoint}' is not a member of VCP '{vcp}'{hint}", suggestion)
 
 
-def _action(policy: Policy, at: Path, rule: AccessRule) -> Iterator[PolicyError]:
+def _action(policy: Policy, at: Path, rule: AccessRule) -> Iterator[DocumentError]:
     for action, key in _NEEDS.items():
         value = getattr(rule, key)
         if rule.action is action and value is None:
@@ -89,7 +89,7 @@ def _action(policy: Policy, at: Path, rule: AccessRule) -> Iterator[PolicyError]
             yield policy.error((*at, key), f"{key} means something with 'action: {action}' only")
 
 
-def _port_errors(policy: Policy, at: Path, rule: AccessRule) -> Iterator[PolicyError]:
+def _port_errors(policy: Policy, at: Path, rule: AccessRule) -> Iterator[DocumentError]:
     for i, (first, last) in enumerate(rule.ports):
         if first > last:
             yield policy.error(
@@ -101,7 +101,7 @@ def _port_errors(policy: Policy, at: Path, rule: AccessRule) -> Iterator[PolicyE
         yield policy.error((*at, "ports"), f"{' and '.join(without)} has no ports: TCP and UDP have")
 
 
-def warnings(policy: Policy) -> Iterator[PolicyError]:
+def warnings(policy: Policy) -> Iterator[DocumentError]:
     """Yield warnings about rules that never match."""
     for vcp, rules in policy.rules.access.items():
         for i, rule in enumerate(rules):

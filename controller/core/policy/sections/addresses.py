@@ -8,11 +8,11 @@ from socket import inet_aton
 from typing import Any
 
 from controller.core.addresses import AddressPlan, PlanError
-from controller.core.policy.document import Path
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Addresses, LanPlan
 from controller.core.policy.policy import Policy
 from controller.core.policy.sections import hosts
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import DocumentError
 from controller.wire.host_settings import NO_SETTINGS, HostSettings
 
 
@@ -38,7 +38,7 @@ def _lan(data: Mapping[str, Any], told: HostSettings) -> LanPlan:
     )
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about reservations and exclusions that are not pairs or overlap, and settings that no host could
     use."""
     section: Mapping[str, Any] = policy.at(("addresses",)) if policy.has(("addresses",)) else {}
@@ -71,7 +71,7 @@ def errors(policy: Policy) -> Iterator[PolicyError]:
 
 def _reservations(
     policy: Policy, here: Path, lan: LanPlan, lows: list[int], furthest: list[tuple[int, int, int]]
-) -> Iterator[PolicyError]:
+) -> Iterator[DocumentError]:
     owners: dict[str, str] = {}
     for device, text in lan.reservations.items():
         at, address = (*here, "reservations", device), _number(text)
@@ -87,7 +87,7 @@ def _reservations(
             yield policy.error(at, f"{text} is reserved for {device} and excluded ({excluded})")
 
 
-def against(policy: Policy, prefixes: Mapping[str, tuple[str, str | None]]) -> Iterator[PolicyError]:
+def against(policy: Policy, prefixes: Mapping[str, tuple[str, str | None]]) -> Iterator[DocumentError]:
     """Yield the errors that show once the LANs are known: endpoint → IPv4 prefix and IPv6 prefix, if it has one.
     Endpoints that do not exist yet are skipped."""
     for name, lan in policy.rules.addresses.lans.items():

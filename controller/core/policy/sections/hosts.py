@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network, IPv6Address, ip_address, ip_network
 from typing import Any
 
-from controller.core.policy.document import Path
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.policy import Policy
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import DocumentError
 from controller.wire.host_settings import HostSettings
 
 ROOM = 250
@@ -18,7 +18,7 @@ def read(data: Mapping[str, Any], otherwise: HostSettings) -> HostSettings:
     return HostSettings(**{**otherwise.model_dump(), **data})
 
 
-def errors(policy: Policy, here: Path, given: Mapping[str, Any], hosts: HostSettings) -> Iterator[PolicyError]:
+def errors(policy: Policy, here: Path, given: Mapping[str, Any], hosts: HostSettings) -> Iterator[DocumentError]:
     """Yield the errors in the settings at `here`, of which the file has `given`."""
     for key in ("dns", "ntp"):
         for i, text in enumerate(given.get(key, ())):
@@ -49,7 +49,7 @@ def _no_server(text: str) -> str | None:
     return None
 
 
-def _routes(policy: Policy, here: Path, given: Mapping[str, Any]) -> Iterator[PolicyError]:
+def _routes(policy: Policy, here: Path, given: Mapping[str, Any]) -> Iterator[DocumentError]:
     seen: dict[object, str] = {}
     for i, route in enumerate(given.get("routes", ())):
         to, at = route["to"], (*here, i, "to")
@@ -69,7 +69,7 @@ def _routes(policy: Policy, here: Path, given: Mapping[str, Any]) -> Iterator[Po
         seen[network] = to
 
 
-def against(policy: Policy, here: Path, hosts: HostSettings, prefix: str, name: str) -> Iterator[PolicyError]:
+def against(policy: Policy, here: Path, hosts: HostSettings, prefix: str, name: str) -> Iterator[DocumentError]:
     """Yield the errors that show once the LAN is known: a router has to be on it."""
     for i, route in enumerate(hosts.routes):
         if route.via is not None and ip_address(route.via) not in ip_network(prefix):

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import PlacedImage
 from controller.core.policy.policy import Policy
 from controller.core.policy.sections.vcps import selector
 from controller.core.words import closest
+from controller.core.yaml_document.errors import DocumentError
 
 _SCHEME = "sha256:"
 _CONDITIONS = ("cloudlets", "select", "vcps", "devices")
@@ -31,7 +31,7 @@ def _image(name: str, data: Mapping[str, Any]) -> PlacedImage:
     )
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about pools that the policy does not have."""
     for name in policy.rules.images:
         for i, vcp in enumerate(policy.at(("images", name)).get("vcps", ())):

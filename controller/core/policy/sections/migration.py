@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from controller.core.cpu_choice import meant
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import BandwidthLimit, Migration, OnVerdict, ScheduledMoves
 from controller.core.policy.policy import Policy
 from controller.core.recurrence import upcoming
+from controller.core.yaml_document.errors import DocumentError
 
 _ANY = datetime(2026, 1, 1, tzinfo=UTC)
 _AS_THEY_ARE = (
@@ -49,7 +49,7 @@ def _minutes(time: str) -> int:
     return int(time[:2]) * 60 + int(time[3:])
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about thresholds in the wrong order, limits that never apply, times that never come, and a CPU that
     is a misspelt word rather than a model."""
     migration = policy.rules.migration

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Neighbours
 from controller.core.policy.policy import Policy
+from controller.core.yaml_document.errors import DocumentError
 
 _WHOLE = ("echoes", "stale_intervals")
 
@@ -16,7 +16,7 @@ def read(data: Mapping[str, Any]) -> Neighbours:
     return Neighbours(**values)
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about thresholds in the wrong order."""
     neighbours = policy.rules.neighbours
     if neighbours.keep_rtt_ms < neighbours.rtt_ms:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from controller.core.policy.document import Path
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Proximity, Site
 from controller.core.policy.policy import Policy
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import DocumentError
 
 _OWN = tuple(field.name for field in fields(Site))
 
@@ -22,7 +22,7 @@ def _site(data: Mapping[str, Any]) -> Site:
     return Site(**{key: float(value) for key, value in data.items()})
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about times that leave no second to walk."""
     proximity = policy.rules.proximity
     own = Site(rto_seconds=proximity.rto_seconds, address_seconds=proximity.address_seconds)

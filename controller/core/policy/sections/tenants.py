@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import Tenant
 from controller.core.policy.policy import Policy
 from controller.core.policy.sections.vcps import selector
 from controller.core.words import closest
+from controller.core.yaml_document.errors import DocumentError
 
 
 def read(data: Mapping[str, Any]) -> Mapping[str, Tenant]:
@@ -25,7 +25,7 @@ def _tenant(name: str, data: Mapping[str, Any]) -> Tenant:
     )
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about pools that the policy does not have."""
     for name in policy.rules.tenants:
         for i, vcp in enumerate(policy.at(("tenants", name)).get("vcps", ())):
@@ -34,7 +34,7 @@ def errors(policy: Policy) -> Iterator[PolicyError]:
                 yield policy.error(("tenants", name, "vcps", i), f"this policy has no VCP '{vcp}'{hint}", suggestion)
 
 
-def warnings(policy: Policy) -> Iterator[PolicyError]:
+def warnings(policy: Policy) -> Iterator[DocumentError]:
     """Yield warnings about tenants that may be at no cloudlet or in no pool."""
     for name, tenant in policy.rules.tenants.items():
         if tenant.cloudlets == frozenset() and tenant.select is None:

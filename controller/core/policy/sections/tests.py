@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv6Address
 from typing import Any
 
-from controller.core.policy.document import Path
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.policy import Policy
 from controller.core.policy.promises import (
     AddressTest,
@@ -18,6 +16,8 @@ from controller.core.policy.promises import (
 )
 from controller.core.policy.sections.access import WITH_PORTS, protocol
 from controller.core.words import closest
+from controller.core.yaml_document.document import Path
+from controller.core.yaml_document.errors import DocumentError
 
 MOST_PAIRS = 50_000
 """The most pairs of one endpoint and another in all tests: this many take seconds."""
@@ -76,7 +76,7 @@ def _ends(value: str | list[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about tests that ask nothing, or have no answer."""
     names: set[str] = set()
     pairs = 0
@@ -99,14 +99,14 @@ def errors(policy: Policy) -> Iterator[PolicyError]:
         yield policy.error(("tests",), f"the tests look at {pairs} pairs of endpoints; {MOST_PAIRS} are allowed")
 
 
-def _path(policy: Policy, at: Path, test: PathTest) -> Iterator[PolicyError]:
+def _path(policy: Policy, at: Path, test: PathTest) -> Iterator[DocumentError]:
     if test.port is not None and test.protocol not in WITH_PORTS:
         yield policy.error((*at, "port"), "a port needs 'protocol: tcp' or 'protocol: udp'")
     if len(test.sources) == 1 and test.sources == test.destinations:
         yield policy.error((*at, "to"), f"'{test.sources[0]}' is where it comes from: name another endpoint")
 
 
-def _address(policy: Policy, at: Path, test: AddressTest) -> Iterator[PolicyError]:
+def _address(policy: Policy, at: Path, test: AddressTest) -> Iterator[DocumentError]:
     for key, text in (("md6", test.md6), ("vm6", test.vm6)):
         try:
             IPv6Address(text or "::")
@@ -131,7 +131,7 @@ def _address(policy: Policy, at: Path, test: AddressTest) -> Iterator[PolicyErro
         )
 
 
-def _neighbour(policy: Policy, at: Path, test: NeighbourTest) -> Iterator[PolicyError]:
+def _neighbour(policy: Policy, at: Path, test: NeighbourTest) -> Iterator[DocumentError]:
     measured = test.rtt_ms is not None
     placed = test.distance_m is not None or (test.source_at is not None and test.destination_at is not None)
     if not (measured or placed) and (test.source is None or test.destination is None):
@@ -144,7 +144,7 @@ def _neighbour(policy: Policy, at: Path, test: NeighbourTest) -> Iterator[Policy
         yield policy.error((*at, "is"), f"'{test.expect}' is said of what was measured: give rtt_ms")
 
 
-def _move(policy: Policy, at: Path, test: MoveTest) -> Iterator[PolicyError]:
+def _move(policy: Policy, at: Path, test: MoveTest) -> Iterator[DocumentError]:
     if test.profile is None:
         return
     if test.migration_seconds is not None:

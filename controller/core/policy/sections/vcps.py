@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from controller.core.policy.errors import PolicyError
 from controller.core.policy.model import PolicyVcp, Selector
 from controller.core.policy.policy import Policy
+from controller.core.yaml_document.errors import DocumentError
 from controller.wire.flavours import Flavour
 
 ANY = "any"
@@ -39,7 +39,7 @@ def selector(data: Mapping[str, Any]) -> Selector:
     }
 
 
-def errors(policy: Policy) -> Iterator[PolicyError]:
+def errors(policy: Policy) -> Iterator[DocumentError]:
     """Yield errors about keys that contradict each other."""
     families = {name for name, vcp in policy.rules.vcps.items() if vcp.automatic}
     for name, vcp in policy.rules.vcps.items():
