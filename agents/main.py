@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agents.settings import IMAGES, ConfigError, Settings, load
 from agents.storage.state import StateDirectory, StateError
-from controller.wire import logs
+from controller.wire import logs, tracing
 from controller.wire.release import release
 
 
@@ -111,12 +111,16 @@ async def _run(config: Path) -> int:
     if os.geteuid() != 0:
         raise CannotStart("must run as root: it makes interfaces, routes and packet filters")
     state = StateDirectory(settings.state_dir, settings.cloudlet)
-    working = asyncio.create_task(_work(settings, state))
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, working.cancel)
-    with suppress(asyncio.CancelledError):
-        await working
+    try:
+        with tracing.traced("weft-agent", {"weft.cloudlet": settings.cloudlet}):
+            working = asyncio.create_task(_work(settings, state))
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, working.cancel)
+            with suppress(asyncio.CancelledError):
+                await working
+    except tracing.NoTraces as error:
+        raise CannotStart(str(error)) from error
     return 0
 
 

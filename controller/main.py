@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.wire import logs
+from controller.wire import logs, tracing
 from controller.wire.release import DISTRIBUTION, release
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ ENVIRONMENT = """environment:
   WEFT_CALLER_RATE              requests a second of one agent or operator, ten times that at once (200); 0: no limit
   WEFT_STRANGER_RATE            requests a second from one address without a token that is good (20); 0: no limit
   WEFT_OIDC                     JSON object: the issuer of users' tokens, and the roles of users
-  WEFT_MANUAL                   directory of the manual, served at /manual/ (/usr/share/weft-controller/manual)"""
+  WEFT_MANUAL                   directory of the manual, served at /manual/ (/usr/share/weft-controller/manual)
+  OTEL_EXPORTER_OTLP_ENDPOINT   URL of a collector for traces of changes and moves; the other variables of OpenTelemetry
+                                apply as well (no traces)"""
 
 
 class Failure(Exception):  # noqa: N818 - it says what is
@@ -251,7 +253,7 @@ def _serve(arguments: argparse.Namespace) -> None:
     except BadSettings as error:
         raise Failure(str(error)) from error
     try:
-        with _database():
+        with _database(), tracing.traced("weft-controller", {"weft.replica": settings.replica}):
             from controller.runtime.supervisor import Ended
             from controller.server.serving import serve
 
@@ -259,7 +261,7 @@ def _serve(arguments: argparse.Namespace) -> None:
                 asyncio.run(serve(settings, opened))
             except Ended as error:
                 raise Failure(f"{error}; the log says where") from error
-    except BadSettings as error:
+    except (BadSettings, tracing.NoTraces) as error:
         raise Failure(str(error)) from error
     finally:
         if settings.socket:

@@ -16,6 +16,7 @@ from agents.moves.lease_fence import FENCED, LeaseFence
 from agents.moves.reporter import TICK, Away, Reporter
 from agents.moves.switch import Switch
 from agents.moves.tasks import end
+from controller.wire import tracing
 from controller.wire.desired import Desired
 from controller.wire.log_fields import about
 from controller.wire.moves import POWER, Figures, Order, Orders, Progress
@@ -138,7 +139,12 @@ class Moves:
         older: "tuple[asyncio.Task[None], ...]",
     ) -> None:
         """Carry out one order, or report again how it ended. Never raises: the agent has other work to do too."""
-        with about(move=order.move, act=order.act, vm=order.machine.name):
+        at = None if order.act in POWER else tracing.place(order.move, order.number)
+        of = {"weft.move": order.move, "weft.vm": order.machine.name, "weft.endpoint": order.endpoint}
+        with (
+            about(move=order.move, act=order.act, vm=order.machine.name),
+            tracing.span(f"agent {order.act}", of, at=at),
+        ):
             await self._work_on(order, entry, fence, older)
 
     async def _work_on(

@@ -30,7 +30,7 @@ from controller.core.numbering import numbered
 from controller.core.persistent_map import changed
 from controller.core.refusals import Refused, conflict
 from controller.core.rulesets import rule_set
-from controller.core.trials import OnTrial, Trial, altered
+from controller.core.trials import Trial, altered, refuse_on
 from controller.db import events, generations, intents, revisions
 from controller.db.engine import Database, Lock, alone
 from controller.db.generations import ChangeState, GenerationRow
@@ -40,6 +40,7 @@ from controller.routeservers.queue import RulesOnTrial
 from controller.routeservers.sync import RouteServerSync
 from controller.runtime.idempotency import ONCE
 from controller.runtime.wakeup import Wakeup
+from controller.wire import tracing
 from controller.wire.rulesets import Change, Operation, RuleSet
 
 log = logging.getLogger(__name__)
@@ -204,7 +205,8 @@ class Changes:
         started = time.monotonic()
         if dry_run:
             return await self._rehearse(edit, guard, within, started)
-        return await self.waiting.outcome(await self.make(edit, cause, also, guard, within), started)
+        with tracing.span("change", {"weft.cause": cause[:200]}):
+            return await self.waiting.outcome(await self.make(edit, cause, also, guard, within), started)
 
     async def make(
         self, edit: Edit, cause: str, also: Also | None = None, guard: Guard | None = None, within: int | None = None
@@ -282,7 +284,7 @@ class Changes:
             if within is not None:
                 altered(old, edited)  # raises Refused
             new, ops, who = numbered(old, edited, self._fabric.asn)
-            self._refuse_on_trial(old, new)
+            refuse_on(self.trial, old, new)
             change = Change(base=old.generation, generation=new.generation, ops=ops, dry_run=True)
             servers = self.route_servers if new.generation != old.generation else []
             receipts_to_come = {server.name: server.submit(change) for server in servers}
@@ -301,15 +303,6 @@ class Changes:
             followed=steps,
             interrupted=list(interrupted),
         )
-
-    def _refuse_on_trial(self, old: Intent, new: Intent) -> None:
-        """Raise OnTrial if there is a trial and the edit concerns pools, the policy, route servers or agents, or
-        cloudlets and endpoints on trial, because it would be built on the trial. Other edits pass."""
-        if (trial := self.trial) is None:
-            return
-        other = new.generation != old.generation or new.vcps != old.vcps or new.policy is not old.policy
-        if other or trial.touched(old, new):
-            raise OnTrial(trial)
 
     async def _make(
         self,
@@ -340,7 +333,7 @@ class Changes:
                     interrupted = await interrupted_by(session, old, edited)
                     new, ops, who = numbered(old, edited, self._fabric.asn, anyway=tried or settles or other)
                     if not settles:
-                        self._refuse_on_trial(old, new)
+                        refuse_on(self.trial, old, new)
                     trial = None
                     if new.generation != old.generation:
                         row = GenerationRow(number=new.generation, cause=cause[:400], fabric=self._fingerprint)

@@ -10,6 +10,7 @@ from typing import Any
 from controller.agents.registry import Agents
 from controller.changes.outcomes import AgentOutcome, ChangeResult, Interruption, PolicySteps
 from controller.core.intent import Intent
+from controller.wire import tracing
 from controller.wire.log_fields import note
 from controller.wire.rulesets import Receipt
 
@@ -90,13 +91,17 @@ class Waiting:
         return {name: f.result() if f.done() else None for name, f in sent.receipts.items()}
 
     async def _confirmations(self, sent: Sent, connected: list[str], started: float) -> dict[str, float]:
-        tasks = {name: asyncio.ensure_future(self._agents.confirmed(name, sent.generation)) for name in connected}
+        tasks = {name: asyncio.ensure_future(self._confirmed(name, sent.generation)) for name in connected}
         try:
             await self.until(tasks.values(), started)
             return {name: task.result() for name, task in tasks.items() if task.done()}
         finally:
             for task in tasks.values():
                 task.cancel()
+
+    async def _confirmed(self, cloudlet: str, generation: int) -> float:
+        with tracing.span("agent", {"weft.cloudlet": cloudlet, "weft.generation": generation}):
+            return await self._agents.confirmed(cloudlet, generation)
 
     async def until(self, futures: Iterable[asyncio.Future[Any]], started: float) -> None:
         """Wait until all are done, the time is over, or the controller stops."""

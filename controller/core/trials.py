@@ -96,6 +96,14 @@ def _values(kind: str, intent: Intent, name: str) -> dict[str, Any] | None:
     return None if found is None else {key: getattr(found, key) for key in KINDS[kind]}
 
 
+def refuse_on(trial: Trial | None, old: Intent, new: Intent) -> None:
+    """Raise OnTrial if there is a trial and an edit concerns pools, the policy, route servers or agents, or cloudlets
+    and endpoints on trial, because it would be built on the trial. Other edits pass."""
+    other = new.generation != old.generation or new.vcps != old.vcps or new.policy is not old.policy
+    if trial is not None and (other or trial.touched(old, new)):
+        raise OnTrial(trial)
+
+
 def document(trial: Trial) -> dict[str, Any]:
     """Return the part of a trial that is stored to fall back to it."""
     pools = [

@@ -21,6 +21,7 @@ from controller.migration.announce_permits import pairs_with
 from controller.migration.borrowed_pools import needed
 from controller.migration.transitions import take
 from controller.runtime.move_metrics import MoveMetrics
+from controller.wire import tracing
 
 KEPT = timedelta(hours=1)
 """How long the pair at the destination and that of the old address are kept; after this time their leases hold them."""
@@ -50,7 +51,8 @@ class ControllerSteps:
         if task is None:
             return
         try:
-            await self._ways[task.step](saga, task)
+            with tracing.span("controller", at=tracing.place(saga.plan.move, task.number)):
+                await self._ways[task.step](saga, task)
         except Stale:
             return
         except Refused as refused:

@@ -16,6 +16,7 @@ from controller.migration.borrowed_pools import borrowed
 from controller.migration.fast_lines import steps_aside
 from controller.migration.initiations import obstacles
 from controller.migration.move_obstacles import unlike
+from controller.wire import tracing
 from controller.wire.moves import Keep, Tuning
 
 
@@ -72,6 +73,7 @@ async def planned(
         borrowed=await borrowed(session, vm),
         ahead=ahead,
         initiation=vm.anew if anew else None,
+        asked_in=tracing.headers().get("traceparent", ""),
         tuning=Tuning(
             downtime_ms=rules.downtime_ms,
             compression=rules.compression,

@@ -10,9 +10,10 @@ from controller.core.saga import Event, Note, Phase, Saga, advance
 from controller.db import announce_permits, events, leases, moves, pairs, vms
 from controller.db.after_commit import after_commit
 from controller.db.moves import MoveRow
-from controller.migration import initiations
+from controller.migration import initiations, move_traces
 from controller.migration.predictions import learn
 from controller.runtime.move_metrics import MoveMetrics
+from controller.wire import tracing
 from controller.wire.moves import Figures
 
 
@@ -24,6 +25,8 @@ async def take(session: AsyncSession, row: MoveRow, event: Event, at: datetime, 
     if after == before and not notes:
         return False
     row.keep(after, at)
+    if tracing.on():
+        after_commit(session, lambda: move_traces.add(before, after, notes, at.timestamp()))
     await _write_down(session, row, before, after, notes, at)
     if (before.placed, before.address, before.serving) != (after.placed, after.address, after.serving):
         await _settle(session, after, at)

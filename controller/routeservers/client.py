@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from controller.runtime.event_log import ServerEvent
 from controller.settings import RouteServerSettings
+from controller.wire import tracing
 from controller.wire.rulesets import Change, Operation, Receipt, RuleSet, SetEndpoint
 
 SILENCE = 40.0
@@ -229,7 +230,7 @@ class RouteServerClient:
     async def _call(
         self, method: str, path: str, content: str | None = None, query: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        headers = {"Content-Type": "application/json"} if content is not None else {}
+        headers = tracing.headers() | ({"Content-Type": "application/json"} if content is not None else {})
         try:
             response = await self._client.request(method, path, content=content, params=query, headers=headers)
             body: dict[str, Any] = response.json() if response.content else {}

@@ -65,8 +65,9 @@ class InStep:
     async def _serve(self, led: bool) -> None:
         while True:
             match await self._queue.get():
-                case Sending(change, within, receipt):
-                    await self._answer(receipt, self._send(change, within), None)
+                case Sending(change, within, receipt, span):
+                    with span:
+                        await self._answer(receipt, self._send(change, within), None)
                 case Confirming(generation, done):
                     await self._answer(done, self._confirm(generation), False)
                 case Asking(generation, receipt):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from controller.wire.rulesets import Change, Receipt, RuleSet
+from controller.wire.tracing import Span
 
 T = TypeVar("T")
 
@@ -31,11 +32,13 @@ class RulesOnTrial:
 
 @dataclass(frozen=True)
 class Sending:
-    """A change to make, on trial for `within` seconds if that is not None."""
+    """A change to make, on trial for `within` seconds if that is not None. `span`: its part in the trace of the request
+    that it is of."""
 
     change: Change
     within: int | None
     receipt: asyncio.Future[Receipt | None]
+    span: Span
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,15 @@ class Queue:
         self.unsent = 0
         self._items: asyncio.Queue[Item] = asyncio.Queue()
 
-    def submit(self, change: Change, trial: RulesOnTrial | None = None) -> asyncio.Future[Receipt | None]:
+    def submit(self, change: Change, trial: RulesOnTrial | None, span: Span) -> asyncio.Future[Receipt | None]:
         """Queue a change. Returns a future for its receipt, None if the route server is, or goes, away."""
         future: asyncio.Future[Receipt | None] = asyncio.get_running_loop().create_future()
         if self.open:
-            self._items.put_nowait(Sending(change, trial.within if trial else None, future))
+            self._items.put_nowait(Sending(change, trial.within if trial else None, future, span))
             self.unsent += 1
         else:
             future.set_result(None)
+            _end(span)
         return future
 
     def confirm(self, generation: int) -> asyncio.Future[bool]:
@@ -126,15 +130,21 @@ class Queue:
         self.open = False
         while not self._items.empty():
             match self._items.get_nowait():
-                case Sending(_, _, receipt):
+                case Sending(_, _, receipt, span):
                     self.unsent -= 1
                     resolve(receipt, None)
+                    _end(span)
                 case Confirming(_, done):
                     resolve(done, False)
                 case Asking(_, receipt):
                     resolve(receipt, None)
                 case Checking() | Handover():
                     pass
+
+
+def _end(span: Span) -> None:
+    span.fail("the route server is away")
+    span.end()
 
 
 def resolve(future: asyncio.Future[T], outcome: T) -> None:

@@ -25,7 +25,9 @@ from controller.routeservers.precedence import Precedence
 from controller.routeservers.queue import Queue, RulesOnTrial
 from controller.routeservers.route_server import RouteServer, RuleSource, SendingHeld
 from controller.runtime.event_log import EventLog
+from controller.wire import tracing
 from controller.wire.rulesets import Change, Receipt
+from controller.wire.tracing import Values
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +73,8 @@ class RouteServerSync:
 
     def submit(self, change: Change, trial: RulesOnTrial | None = None) -> "asyncio.Future[Receipt | None]":
         """Send a change; the future has its receipt, None if the route server is, or goes, away."""
-        return self._queue.submit(change, trial)
+        of: Values = {"weft.route_server": self.name, "weft.generation": change.generation}
+        return self._queue.submit(change, trial, tracing.start("route server", of, kind="client"))
 
     def confirm(self, generation: int) -> "asyncio.Future[bool]":
         """End a trial; the future has False if the route server is, or goes, away."""

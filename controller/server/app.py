@@ -75,6 +75,7 @@ from controller.api.middleware.rate_limit import RateLimit
 from controller.api.middleware.request_head import RequestHead
 from controller.api.middleware.request_id import RequestId
 from controller.api.middleware.request_metrics import RequestMetrics
+from controller.api.middleware.traces import Traces
 from controller.region import running
 from controller.server.response_headers import ResponseHeaders
 from controller.settings import Settings
@@ -167,6 +168,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequestHead)
     app.add_middleware(RequestMetrics, metrics=lambda: app.state.region.runtime.metrics)
     app.add_middleware(ResponseHeaders)
+    app.add_middleware(Traces)
     app.add_middleware(RequestId)
     return app
 

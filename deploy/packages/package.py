@@ -78,7 +78,7 @@ CONTROLLER = Package(
     environment=Environment(
         "controller",
         ("controller", ":!controller/cli", ":!controller/ui", "migrations", "policies"),
-        ("controller", "postgres"),
+        ("controller", "postgres", "traces"),
         {"weft-controller": "controller.main:main"},
         ui=True,
     ),
@@ -121,7 +121,7 @@ AGENT = Package(
     environment=Environment(
         "agent",
         ("agents", "controller/__init__.py", "controller/py.typed", "controller/wire"),
-        ("agent",),
+        ("agent", "traces"),
         {"weft-agent": "agents.main:main"},
         debian=True,
         stubs=True,

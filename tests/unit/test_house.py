@@ -27,6 +27,7 @@ DOORS = {
     "jinja2": ("controller/wire/templates.py",),
     "cryptography": ("controller/trust/x509.py", "controller/trust/sealing.py", "agents/identity/x509.py"),
     "standardwebhooks": ("controller/webhooks/signature.py",),
+    "opentelemetry": ("controller/wire/tracing.py",),
     "jwt": ("controller/auth/jwt.py",),
     "authlib": ("controller/auth/oidc_flow.py",),
     "alembic": ("controller/db/", "migrations/"),

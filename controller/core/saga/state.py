@@ -43,7 +43,8 @@ class Plan:
     needs no other. `linger`: the longest time in seconds that the old address stays after the device has joined the new
     one, while it is in use. `borrowed` is a pool that the source joined only for the move that brought the VM there.
     `ahead`: the move only copies, ahead of another one; both ends keep the copies, and the VM stays. `initiation`: no
-    state moves; the VM starts anew at the destination, and the source's machine is retired."""
+    state moves; the VM starts anew at the destination, and the source's machine is retired. `asked_in`: the span of the
+    request for the move (`traceparent`), while traces are made."""
 
     move: str
     machine: Machine
@@ -59,6 +60,7 @@ class Plan:
     initiation: Initiation | None = None
     tuning: Tuning = field(default_factory=Tuning)
     fence_seconds: float = 10.0
+    asked_in: str = ""
 
     @property
     def steps(self) -> tuple[Step, ...]:

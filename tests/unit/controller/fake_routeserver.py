@@ -21,10 +21,11 @@ TOKEN = "a-token-for-tests"
 
 
 class FakeRouteServer:
-    """A route server. Tests may read `rules` and `log`; `down` makes every call fail, `delay` makes changes slow (s),
-    `trial` is shown in the status, and PEs in `behind` never receive their routes. Without `permits` it is an older
-    release that does not know permits, and refuses them. `refusal` is the status, code and message with which it
-    refuses to reset or refresh a session; `answers` are those about routes, by the end of their path."""
+    """A route server. Tests may read `rules`, `log` and the `traces` that changes were of; `down` makes every call
+    fail, `delay` makes changes slow (s), `trial` is shown in the status, and PEs in `behind` never receive their
+    routes. Without `permits` it is an older release that does not know permits, and refuses them. `refusal` is the
+    status, code and message with which it refuses to reset or refresh a session; `answers` are those about routes, by
+    the end of their path."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,6 +35,7 @@ class FakeRouteServer:
         self.version = ""
         self.started_at = "2026-01-01T00:00:00Z"
         self.log: list[str] = []
+        self.traces: list[str] = []
         self.beats = 0
         self.asked: dict[str, str] = {}
         self.routes: list[dict[str, Any]] = []
@@ -123,6 +125,7 @@ class FakeRouteServer:
             return self._conflict()
         await asyncio.sleep(self.delay)
         self.log.append(f"{'rehearse' if change.dry_run else 'change'} {change.generation}")
+        self.traces.append(request.headers.get("traceparent", ""))
         rules = apply(self.rules, change.ops, change.generation)
         return self._receipt(rules, dry_run=True) if change.dry_run else self._take(rules, request)
 
