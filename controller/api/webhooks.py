@@ -59,6 +59,8 @@ class NewWebhook(Body):
 class WebhookUpdate(Body):
     """Properties to change; those that are left out stay. `paused`: whether the receiver gets no events for now."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"type": "vm-*", "paused": False}]})
+
     url: Url | None = None
     type: Type = None
     about: About = None
@@ -70,12 +72,16 @@ class WebhookUpdate(Body):
 class NewSecret(Body):
     """Another secret. The present one signs as well for `overlap` seconds."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"overlap": 3600}]})
+
     secret: Secret = None
     overlap: Annotated[int, Field(ge=0, le=30 * 86_400)] = 86_400
 
 
 class Replay(Body):
     """The events to send again: those after an id, or since a time. One of the two."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"since": "2030-01-31T12:00:00Z"}]})
 
     after: Annotated[int | None, Field(ge=0, le=2**63 - 1)] = None
     since: Moment | None = None

@@ -54,12 +54,12 @@ class Client:
 
 
 @contextmanager
-def running(url: str, authority: Path | None = None) -> Iterator[Client]:
+def running(url: str, authority: Path | None = None, key: Path | None = None) -> Iterator[Client]:
     """Run a controller without route servers; every request comes from a trusted caller that is also an agent."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    inner = create_app(Settings(database_url=url, agent_timeout=0.05, authority=authority))
+    inner = create_app(Settings(database_url=url, agent_timeout=0.05, authority=authority, webhook_key_file=key))
     lifespan = inner.router.lifespan_context(inner)
 
     async def trusted(scope: Any, receive: Any, send: Any) -> None:
@@ -180,7 +180,9 @@ def ask(client: Client, case: "schemathesis.Case[Any]") -> httpx.Response:
 def walking(request: pytest.FixtureRequest, path: Path) -> Iterator[Walker]:
     """Yield a walker on a new database of the kind that the fixture's parameter names."""
     ceremony.init(path / "authority", "test", now())
-    with new_database(request, path) as url, running(url, path / "authority") as client:
+    (path / "key").write_text("x" * 32)
+    (path / "key").chmod(0o600)
+    with new_database(request, path) as url, running(url, path / "authority", path / "key") as client:
         yield Walker(client)
 
 

@@ -141,6 +141,13 @@ def use(say: Say) -> None:
     say("GET /api/v1/routes/lookup", address="10.1.0.5")
     say("GET /api/v1/routes/paths", nlri="65000:1:1:1")
     say("POST /api/v1/tokens", {"name": "t1", "role": "viewer"})
+    say("POST /api/v1/webhooks", {"name": "chat", "url": "http://127.0.0.1:9/", "type": "none"})
+    say("PATCH /api/v1/webhooks/{name}", {"about": "web"}, name="chat")
+    say("POST /api/v1/webhooks/{name}/secret", {"overlap": 60}, name="chat")
+    say("POST /api/v1/webhooks/{name}/replay", {"after": 0}, name="chat")
+    say("POST /api/v1/webhooks/{name}/test", name="chat")
+    for part in ("", "/deliveries"):
+        say(f"GET /api/v1/webhooks/{{name}}{part}", name="chat")
     serial = say("GET /api/v1/certificates")["items"][0]["serial"]
     say("GET /api/v1/certificates/{serial}", serial=serial)
     for collection, name in {"cloudlets": "c1", "endpoints": "c1-lan", "vcps": "blue", "devices": "m1"}.items():
@@ -152,6 +159,7 @@ def clear(say: Say) -> None:
     serial = say("GET /api/v1/certificates", cloudlet="c2")["items"][0]["serial"]
     say("POST /api/v1/certificates/{serial}/revoke", serial=serial)
     say("DELETE /api/v1/tokens/{name}", name="t1")
+    say("DELETE /api/v1/webhooks/{name}", name="chat")
     for found in say("GET /api/v1/reservations")["items"]:
         say("DELETE /api/v1/reservations/{id}", id=found["id"])
     say("DELETE /api/v1/addresses/{endpoint}/statics/{name}", endpoint="c2-lan", name="printer")
