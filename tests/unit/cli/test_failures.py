@@ -85,7 +85,7 @@ def test_no_answer_ends_in_a_traceback(
     monkeypatch.setattr(client, "transport", lambda url, root_file: httpx.MockTransport(ANSWERS[answer]))
     monkeypatch.setattr(main, "app", COMMAND)
     for words in ASKING:
-        for written in ("ana.token", "report.tar.gz"):
+        for written in ("ana.token", "chat.secret", "report.tar.gz"):
             (tmp_path / written).unlink(missing_ok=True)
         monkeypatch.setattr("sys.stdin", io.StringIO(HOSTS))
         result = weft(*words)

@@ -21,6 +21,7 @@ from controller.settings import RouteServerSettings, Settings
 from lab.patience import eventually as eventually
 from tests.postgres import Cluster
 from tests.tiers import Tier, leave, tier
+from tests.unit.controller.catalogued import catalogued as catalogued
 from tests.unit.controller.copies import Copies
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.fake_routeserver import TOKEN, FakeRouteServer, fake_route_server, serving
