@@ -33,7 +33,7 @@ def install(app: FastAPI, directory: Path | None) -> None:
     @router.get("/manual/{path:path}")
     async def page(path: str, request: Request) -> Response:
         if directory is None or not (directory / "index.html").is_file():
-            raise Problem(404, f"There is no manual in {directory}, which WEFT_MANUAL names: `make manual` builds it.")
+            raise Problem(404, "This controller has no manual: WEFT_MANUAL has to name the folder of a built one.")
         try:
             answer = await files.get_response(path or ".", request.scope)
         except HTTPException as error:

@@ -57,10 +57,10 @@ async def test_nothing_else_is(listen: Listen, manual: Path) -> None:
         assert (await controller.http.post("/manual/index.html")).status_code in (401, 405)
 
 
-async def test_without_a_manual_a_controller_says_where_it_looked(listen: Listen, tmp_path: Path) -> None:
+async def test_without_a_manual_a_controller_says_what_it_lacks(listen: Listen, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other/secret").write_text("secret")
     for directory in (tmp_path / "none", tmp_path / "other", ""):
         async with listen(manual=directory) as controller:
-            problem(await controller.http.get("/manual/"), 404, reason="which WEFT_MANUAL names")
-            problem(await controller.http.get("/manual/secret"), 404, reason="which WEFT_MANUAL names")
+            problem(await controller.http.get("/manual/"), 404, reason="This controller has no manual")
+            problem(await controller.http.get("/manual/secret"), 404, reason="This controller has no manual")
