@@ -15,7 +15,8 @@ from agents.backoff import Backoff
 from agents.bgp.gobgp import Gobgp, SpeakerIntent
 from agents.bgp.session_keys import SessionSigning
 from agents.controller.client import Controller, ControllerAway, ControllerRefused, Document
-from agents.controller.report import report, same
+from agents.controller.report import report
+from agents.controller.reporter import Reporter
 from agents.fence import BUDGETS, TABLE
 from agents.fence.watch import RuleWatch
 from agents.guests import Guests
@@ -58,7 +59,6 @@ from controller.wire.log_fields import about
 from controller.wire.moves import Orders
 from controller.wire.neighbours import Candidates
 from controller.wire.probes import ProbeRequest
-from controller.wire.reports import Report
 from controller.wire.session_keys import SessionKeys
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Agent:
         self, settings: Settings, state: StateDirectory, controller: Controller, identity: Identity, version: str
     ) -> None:
         self._state, self._controller, self._version = state, controller, version
-        self._dirty, self._due, self._news = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._dirty, self._news = asyncio.Event(), asyncio.Event()
         self._identity = identity
         identity.changed = self._identified
         self._gobgp = Gobgp(settings.gobgp.api, self._dirty.set)
@@ -129,9 +129,7 @@ class Agent:
         if self._desired is not None:
             self._moves.know(self._protection.fit(self._desired))
             self._images.serve(self._desired.vtep)
-        self._pending: Report | None = None
-        self._sent: Report | None = None
-        self._sent_at = 0.0
+        self._reporter = Reporter(controller, _INTERVAL)
         self._began = 0.0
         self._controller_is = ""
 
@@ -147,7 +145,7 @@ class Agent:
                     self._reconcile(kernel, reconciler),
                     self._follow(),
                     self._keep(),
-                    self._report(),
+                    self._reporter.run(),
                     self._gobgp.run(),
                     self._frr.run(),
                     self._protection.run(),
@@ -187,8 +185,7 @@ class Agent:
         def opened() -> None:
             backoff.reset()
             self._note(True, "connected")
-            self._sent = None  # a controller that has just started has no report of ours
-            self._due.set()
+            self._reporter.again()
 
         take: dict[type[Document], Callable[[Any], None]] = {
             Desired: self._intend,
@@ -298,12 +295,9 @@ class Agent:
         found = self._findings(desired)
         if not self._looked(desired):
             return served and not outcome.failed
-        self._pending = report(
-            desired, outcome.snapshot, sessions, problems, self._version, awaited, ipsec, found, passages
+        self._reporter.offer(
+            report(desired, outcome.snapshot, sessions, problems, self._version, awaited, ipsec, found, passages)
         )
-        overdue = asyncio.get_running_loop().time() >= self._sent_at + _INTERVAL
-        if overdue or self._sent is None or not same(self._pending, self._sent):
-            self._due.set()
         return served and not outcome.failed
 
     def _speak(self, desired: Desired) -> None:
@@ -376,33 +370,14 @@ class Agent:
             problems[endpoint.index] = texts
         return problems
 
-    # Reports.
-
-    async def _report(self) -> None:
-        backoff = Backoff()
-        while True:
-            await self._due.wait()
-            self._due.clear()
-            pending = self._pending
-            if pending is None:
-                continue
-            try:
-                await self._controller.report(pending)
-            except (ControllerAway, ControllerRefused) as error:
-                log.debug("report: %s", error)
-                await asyncio.sleep(backoff.delay())
-                self._due.set()
-            else:
-                backoff.reset()
-                self._sent, self._sent_at = pending, asyncio.get_running_loop().time()
-
     def _seen(self) -> Seen:
         helpers = {}
         if self._gobgp.intended:
             helpers["gobgpd"] = self._gobgp.problem is None
         if self._frr.intended:
             helpers["frr"] = self._frr.problem is None
-        if self._pending is not None and self._pending.ipsec is not None:
-            helpers["charon"] = not self._pending.ipsec.problem
+        last = self._reporter.last
+        if last is not None and last.ipsec is not None:
+            helpers["charon"] = not last.ipsec.problem
         endpoints = {bridge_name(lan): lan.name for lan in (self._desired.endpoints if self._desired else ())}
-        return Seen(self._connected, self._pending, self._leases.held(), helpers, endpoints)
+        return Seen(self._connected, last, self._leases.held(), helpers, endpoints)

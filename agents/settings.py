@@ -81,10 +81,11 @@ class ImagesSettings(_Table):
 
 
 class MetricsSettings(_Table):
-    """The `file` of the agent's metrics, in the folder that Prometheus' node_exporter reads
-    (`--collector.textfile.directory`); none is written without it."""
+    """Metrics for Prometheus' node_exporter."""
 
     file: Path | None = None
+    """The file of the agent's metrics, `*.prom` in the folder that node_exporter reads
+    (`--collector.textfile.directory`); without it none are written."""
 
     @field_validator("file")
     @classmethod

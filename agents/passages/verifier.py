@@ -163,8 +163,8 @@ class Verifier:
             questions.close()
 
     async def _report(self, number: int, results: "asyncio.Queue[ProbeResult | None]") -> None:
-        """Report results in batches until the last one. What the controller does not take now is lost: whoever asked
-        is told that it did not come."""
+        """Report results in batches until the last one. A result that the controller does not take now is lost: the
+        operator who asked is told that it did not come."""
         over = False
         while not over:
             batch = [await results.get()]

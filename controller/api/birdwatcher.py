@@ -288,8 +288,8 @@ def _whole(parts: Json) -> Response:
 
 
 async def _streamed(lists: dict[str, Lines]) -> Response:
-    """Return an answer with these lists, which are written as they are read. What is wrong with the first item is
-    answered as an error; a later failure ends the connection, so that no client takes a part for the whole."""
+    """Return an answer with these lists, which are written as they are read. A fault of the first item is answered
+    as an error; a later one ends the connection, so that no client takes a part for the whole."""
     begun = [(name, lines, await anext(lines, None)) for name, lines in lists.items()]
     return StreamingResponse(_written(begun), media_type="application/json")
 

@@ -105,8 +105,8 @@ def apply(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Make the region as the inventory says, exactly as last planned or not at all. What it named before and names no
-    longer is removed. On a terminal, an inventory without a plan is planned first, and asked about."""
+    """Make the region as the inventory says, exactly as last planned or not at all. Objects that it named before and
+    names no longer are removed. On a terminal, an inventory without a plan is planned first, and asked about."""
     text = read(file)
     terms: dict[str, Any] = {"allow_disconnect": allow_disconnect or None, "token_seconds": token_seconds}
     terms |= {"dry_run": dry_run or None, "confirm_within": confirm_within}

@@ -1,7 +1,7 @@
 """Sessions and routes in the form of birdwatcher, the API of BIRD that looking glasses such as Alice-LG read. Pure.
 
 Alice-LG reads numbers of routes, metrics and communities as numbers, all else as text: also AS numbers of a path, MED
-and LOCAL_PREF (alice-lg, pkg/sources/birdwatcher/parsers.go)."""
+and LOCAL_PREF (its package `birdwatcher`)."""
 
 from datetime import UTC, datetime
 from typing import Any, get_args

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from controller.agents.registry import Agents
 from controller.core.refusals import conflict
-from controller.replication.replicas import Replicas
+from controller.replication.replicas import ROOM, Replicas
 from controller.wire.model import Message
 from controller.wire.probes import ProbeReport, ProbeRequest, ProbeResult
 
@@ -23,10 +23,11 @@ log = logging.getLogger(__name__)
 
 ASKED, TOLD, BUSY = "probes-asked", "probes-told", "probes-busy"
 
-PORTION = 8
-"""Targets or results in one word of a message, which has room for the longest ones."""
+LONGEST = ROOM - 200
+"""Most bytes of a word's part, which leaves room for the number, the count of parts and the message's own fields."""
 
 M = TypeVar("M", bound=Message)
+T = TypeVar("T")
 
 Key = tuple[str, str, str]
 """The near endpoint, the far one, and the address."""
@@ -118,14 +119,21 @@ class Probes:
 
 def _requests(request: ProbeRequest) -> Iterator[str]:
     """Yield the words of a request: `NUMBER:PARTS:PART`, because a message is small."""
-    portions = [request.targets[i : i + PORTION] for i in range(0, len(request.targets), PORTION)]
-    for some in portions:
-        yield f"{request.number}:{len(portions)}:{_word(request.model_copy(update={'targets': some}))}"
+    parts = _fitting(request.targets, lambda some: _word(request.model_copy(update={"targets": some})))
+    for part in parts:
+        yield f"{request.number}:{len(parts)}:{part}"
 
 
-def _reports(report: ProbeReport) -> Iterator[str]:
-    for i in range(0, len(report.results), PORTION):
-        yield _word(report.model_copy(update={"results": report.results[i : i + PORTION]}))
+def _reports(report: ProbeReport) -> list[str]:
+    return _fitting(report.results, lambda some: _word(report.model_copy(update={"results": some})))
+
+
+def _fitting(items: list[T], word: Callable[[list[T]], str]) -> list[str]:
+    """Return the words of all items, as few as halving gives."""
+    text, middle = word(items), len(items) // 2
+    if len(text) <= LONGEST or not middle:
+        return [text] if items else []
+    return [*_fitting(items[:middle], word), *_fitting(items[middle:], word)]
 
 
 def _word(message: Message) -> str:

@@ -116,7 +116,7 @@ def begin(service: str, of: Values = NONE) -> None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
         name = next(name for name in ENDPOINTS if os.environ.get(name))
-        text = f"{name} asks for traces, which need OpenTelemetry: pip install '{DISTRIBUTION}[traces]' ({error})"
+        text = f"{name} asks for traces, which need OpenTelemetry ({error}): pip install '{DISTRIBUTION}[traces]'"
         raise NoTraces(text) from None
     use(BatchSpanProcessor(OTLPSpanExporter()), service, of)
 

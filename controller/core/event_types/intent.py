@@ -55,6 +55,16 @@ INTENT: Mapping[str, EventType] = {
         "controller",
         ("errors",),
     ),
+    "inventory-applied": EventType(
+        "An inventory was applied.", "inventory file", "operator", ("revision", "generation", "by")
+    ),
+    "inventory-drift": EventType(
+        "The region is no longer as the last inventory says; `weft inventory drift` names the steps.",
+        "revision",
+        "controller",
+        ("steps",),
+    ),
+    "inventory-drift-ended": EventType("The region is as the inventory says again.", "revision", "controller"),
     "token-made": EventType("An API token was made.", "token", "admin", ("role",)),
     "token-revoked": EventType("An API token was revoked.", "token", "admin"),
     "database-behind": EventType(

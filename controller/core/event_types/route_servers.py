@@ -23,6 +23,7 @@ SEEN_BY_ROUTE_SERVERS: Mapping[str, EventType] = {
     "session-down": _peer("A BGP session has ended; the text has the reason."),
     "connections": _peer("A PE opens more connections a second than `--connect-rate`; the others are refused."),
     "reset": EventType("An operator reset a BGP session.", "PE", "operator", _SEEN),
+    "refresh": EventType("An operator had routes asked for or sent anew (RFC 2918).", "PE", "operator", _SEEN),
     "quarantined": _peer("Routes of a PE went into quarantine; the text has reason and route targets."),
     "treat-as-withdraw": _peer("A malformed UPDATE was treated as withdrawal (RFC 7606)."),
     "attribute-discard": _peer("An attribute of an UPDATE was left out (RFC 7606)."),

@@ -18,6 +18,7 @@ from tests.unit.cli.conftest import Controller, Weft, problem
 from tests.unit.cli.test_main import weft_process
 
 POLICY = (Path(__file__).parents[3] / "policies/examples/evpn.yaml").read_text()
+INVENTORY = "apiVersion: weft/inventory/v1\n"
 HOSTS = "address,name\n10.1.0.9,printer\n"
 LOCAL = (["login"], ["logout"], ["image", "push"])
 """Commands that send no request to the controller."""
@@ -67,6 +68,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "policies/examples").mkdir(parents=True)
     (tmp_path / "policies/examples/*.yaml").write_text(POLICY)
     (tmp_path / "printers.csv").write_text(HOSTS)
+    (tmp_path / "inventory.yaml").write_text(INVENTORY)
     (tmp_path / "siem.secret").write_text("whsec_AAAA")
     (tmp_path / "siem-root.pem").write_text("a root")
 
@@ -94,7 +96,7 @@ def test_no_answer_ends_in_a_traceback(
         assert (result.code == 0) or result.err.startswith("weft: ") or "\nweft: " in result.err, told
         assert "\x1b" not in result.out + result.err, told
         if answer in ("away", "slow", "a page", "a list"):
-            assert result.code == 4 or (words[0] in ("policy", "context") and result.code == 0), told
+            assert result.code == 4 or (words[0] in ("policy", "inventory", "context") and result.code == 0), told
 
 
 @pytest.mark.parametrize(

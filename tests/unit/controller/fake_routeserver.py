@@ -100,7 +100,7 @@ class FakeRouteServer:
         ]
         generation = self.rules.generation
         body = {"name": self.name, "generation": generation, "confirmed": self.confirmed, "serving": True}
-        body |= {"permits": self.permits, "version": self.version}
+        body |= {"permits": self.permits, "version": self.version, "router_id": "192.0.2.250"}
         return JSONResponse(body | self.trial | {"started_at": self.started_at, "sessions": sessions, "counters": {}})
 
     async def _get(self, _: Request) -> Response:

@@ -1,7 +1,7 @@
 """The tables in the form of birdwatcher, as Alice-LG reads them.
 
-`Alice` reads answers by the same steps as alice-lg 6.1 does (pkg/sources/birdwatcher/parsers.go, stream_decoder.go and
-source_singletable.go): it fails where Alice-LG would fail, and finds what Alice-LG would show."""
+`Alice` reads answers by the same steps as alice-lg 6.1 does (its package `birdwatcher`, for one table): it fails where
+Alice-LG would fail, and finds what Alice-LG would show."""
 
 import base64
 import re

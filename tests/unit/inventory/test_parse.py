@@ -162,7 +162,7 @@ def test_values_are_read_in_one_form() -> None:
         (f"{VM}vcpus: 0}}\n", 3, 73, "vms.web.vcpus", "must be at least 1 and at most 255, not 0"),
         (f"{VM}cpu: 'a b'}}\n", 3, 71, "vms.web.cpu", "'a b' is not a CPU"),
         (f"{VM}macs: ['02:00:00:00:00:01']}}\n", 3, 72, "vms.web.macs", "must be the MACs of its two vNICs"),
-        (f"{VM}macs: ['02:00:00:00:00:01', x]}}\n", 3, 93, "vms.web.macs[1]", "'x' is not a MAC address"),
+        (f"{VM}macs: ['02:00:00:00:00:01', x]}}\n", 3, 94, "vms.web.macs[1]", "'x' is not a MAC address"),
         (f"{VM}macs: ['02:00:00:00:00:01', '02:00:00:00:00:01']}}\n", 3, 66, "vms.web.macs", "both vNICs have"),
         (f"{VM}disk: {{base: d}}}}\n", 3, 66, "vms.web.disk.bytes", "vms.web.disk lacks the key 'bytes'"),
         (f"{VM}disk: {{base: d, bytes: 2097153}}}}\n", 3, 89, "vms.web.disk.bytes", "not a whole number of sectors"),

@@ -15,6 +15,7 @@ UNPAGED = {
     "GET /api/v1/doctor": ONE_MOMENT,
     "GET /api/v1/endpoints/{name}": OBJECT,
     "GET /api/v1/events": "`after`, the number of an event, is its cursor, as in the stream of events",
+    "GET /api/v1/inventory/drift": ONE_MOMENT,
     "GET /api/v1/moves/prediction": "the reasons of one verdict",
     "GET /api/v1/moves/{name}": "the steps of a move",
     "GET /api/v1/policy/drift": ONE_MOMENT,
@@ -22,6 +23,10 @@ UNPAGED = {
     "GET /api/v1/route-servers": FEW,
     "GET /api/v1/routes/diff": f"{ONE_MOMENT}; route servers bound its lists and count what they leave out",
     "GET /api/v1/routes/explain": f"{ONE_MOMENT}; route servers bound its list, and `nlri` asks for one route",
+    "GET /api/v1/routes/lookup": f"{ONE_MOMENT}; the answer to one address, of which route servers bound the lists",
+    "GET /api/v1/routes/paths": f"{ONE_MOMENT}; the announcements of one route, of which route servers bound the list",
+    "GET /api/v1/settings": FEW,
+    "GET /api/v1/summary": f"{ONE_MOMENT}; it has the first of each list, and counts",
     "GET /api/v1/vcps/{name}": OBJECT,
     "GET /api/v1/vms/{name}": OBJECT,
 }

@@ -31,16 +31,20 @@ ENDS = {phase for phase in Phase if phase.over}
 LISTED = {"controller/leases/accounting.py": {"lease-clash", "lease-granted", "lease-released"}}
 """The types of files that record lists of events (`add_all`)."""
 
+NOUNS = ("policy", "inventory")
+"""The texts that drift is looked for from."""
+
 COMPUTED = {
     "controller/agents/images.py": {kind for kind, _ in IMAGES.values()},
     "controller/agents/impostors.py": {kind for kind, _ in IMPOSTORS.values()},
     "controller/agents/neighbours.py": {"neighbour-possible", "neighbour-lost"},
     "controller/agents/tunnels.py": set(TUNNELS.values()),
     "controller/api/applying.py": {"consent-counted", "consent-awaited"},
-    "controller/api/cloudlet_alterations.py": {f"cloudlet-{done}" for done in ("described", "changed")},
     "controller/api/cloudlets.py": {f"cloudlet-{done}" for done in ("approved", "drained", "removed")},
     "controller/api/consents.py": {f"consent-{done}" for done in ("given", "withdrawn")},
     "controller/api/members.py": {f"member-{done}" for done in ("joined", "left")},
+    "controller/changes/drift_watch.py": {f"{noun}-{is_}" for noun in NOUNS for is_ in ("drift", "drift-ended")},
+    "controller/inventory/cloudlets.py": {f"cloudlet-{done}" for done in ("described", "changed")},
     "controller/leases/leases.py": {f"lease-{how}" for how in ("granted", "released", "expired")},
     "controller/migration/machine_reports.py": {
         *(f"vm-not-{done}" for done in ("started", "stopped")),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typing_extensions import get_type_hints
 
-from controller.wire.held_routes import ApartFamily, HeldRoute, HeldRoutes, HeldSource
+from controller.wire.held_routes import ApartFamily, HeldRoute, HeldSource
 from controller.wire.route_comparisons import (
     GenerationComparison,
     MemberEntry,
@@ -17,7 +17,10 @@ from controller.wire.route_comparisons import (
     RouteEntry,
     WithheldRoute,
 )
+from controller.wire.route_counts import PeerRouteCounts, TotalCounts
 from controller.wire.route_explanations import ExplanationStep, PathExplanation, RouteExplanation
+from controller.wire.route_lookups import RouteMatch
+from controller.wire.route_paths import RoutePath, RouteRecipient, SentForm, WithdrawnPath
 from controller.wire.route_server_status import SessionStatus, StationStatus
 from controller.wire.route_tables import HeldBack, Route, RouteChange
 from tests.house.imports import ROOT
@@ -51,7 +54,13 @@ PAIRS: list[tuple[Any, str]] = [
     (HeldRoute, "HeldRoute"),
     (HeldSource, "HeldSource"),
     (ApartFamily, "Apart"),
-    (HeldRoutes, "Held"),
+    (PeerRouteCounts, "peerCounts"),
+    (TotalCounts, "totalCounts"),
+    (RouteMatch, "Match"),
+    (RoutePath, "Path"),
+    (SentForm, "Form"),
+    (RouteRecipient, "Recipient"),
+    (WithdrawnPath, "GonePath"),
     (SessionStatus, "sessionStatus"),
     (StationStatus, "Status"),
 ]

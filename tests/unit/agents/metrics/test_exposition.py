@@ -70,7 +70,7 @@ def read(state: State) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
         ("helper_up", {"helper": "charon"}, 0),
         ("session_up", {"route_server": "rs1"}, 1),
         ("leases", {"endpoint": "c1-lan"}, 3),
-        ("tunnels", {"endpoint": "c1-lan"}, 0),
+        ("tunnels", {"endpoint": "c1-lan"}, 1),
         ("problems", {"endpoint": "c1-lan"}, 1),
         ("passages", {"endpoint": "c1-lan", "family": "ipv4", "verdict": "passes"}, 1),
         ("passages", {"endpoint": "c1-lan", "family": "ipv4", "verdict": "silent"}, 1),
@@ -121,6 +121,6 @@ def test_text_of_others_cannot_break_the_format() -> None:
 
 def test_the_page_lists_every_metric_with_its_labels() -> None:
     listed = {}
-    for name, labels in re.findall(r"^\| `(weft_agent_\w+)` \| ([^|]*) \|", PAGE.read_text(), re.MULTILINE):
+    for name, labels in re.findall(r"^\| `(weft_agent_\w+)` \|([^|]*)\|", PAGE.read_text(), re.MULTILINE):
         listed[name] = set(re.findall(r"`(\w+)`", labels))
     assert listed == {name: {label for label, _ in labels} for name, labels in read(STATE)}
