@@ -47,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Step:
-    """What is done with the object of that section and name. Steps that create have the fields that are not the
+    """The treatment of the object of that section and name. Steps that create have the fields that are not the
     defaults, those that change the fields that differ."""
 
     action: Action
