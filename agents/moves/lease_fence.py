@@ -43,6 +43,11 @@ class LeaseFence:
         """Whether the act has begun, so that the place of the machine depends on it."""
         return self._heard is not None
 
+    def cease(self) -> None:
+        """Let no further call of the driver begin: there is a newer order, whose task waits for the end of this one."""
+        if self._working is not None:
+            self._working.cancel()
+
     async def run(self) -> None:
         """Carry out the order and report it. End early, with the machine held, if the controller withdraws the
         order."""
@@ -93,6 +98,7 @@ class LeaseFence:
             try:
                 await asyncio.wait({self._working})
             finally:
+                self._working.cancel()
                 await end(telling)
                 await end(self._working)
             if not self._working.cancelled():

@@ -109,6 +109,8 @@ class Moves:
         older = tuple(task for task in (*work.older, work.task) if not task.done()) if work is not None else ()
         for task in older:
             task.cancel()
+        if work is not None and work.fence is not None:
+            work.fence.cease()
         entry = entry if entry is not None and entry.order.number == order.number else None
         fence = self._fence(order, entry) if order.act in FENCED else None
         task = asyncio.create_task(self._work(order, entry, fence, older))
@@ -195,17 +197,23 @@ class Moves:
             await asyncio.sleep(backoff.delay())
 
     async def _do(self, order: Order) -> Progress:
-        """Carry out the order, and note its progress at every tick."""
+        """Carry out the order, and note its progress at every tick. The calls are in this very task, so that none
+        begins once it is cancelled."""
         latest = [Figures()]
-        task = asyncio.create_task(carry_out(order, self._place, latest.append))
+        telling = asyncio.create_task(self._keep_telling(order, latest))
         try:
-            while not task.done():
-                del latest[:-1]
-                self._reporter.note(ended(order, "running", figures=latest[-1]))
-                await asyncio.wait({task}, timeout=TICK)
+            outcome = await carry_out(order, self._place, latest.append)
         finally:
-            await end(task)
-        return task.result()
+            await end(telling)
+        if (this := asyncio.current_task()) is not None and this.cancelling():
+            raise asyncio.CancelledError  # which the driver has kept to itself
+        return outcome
+
+    async def _keep_telling(self, order: Order, latest: list[Figures]) -> None:
+        while True:
+            del latest[:-1]
+            self._reporter.note(ended(order, "running", figures=latest[-1]))
+            await asyncio.sleep(TICK)
 
 
 def _try_again(outcome: Progress) -> bool:

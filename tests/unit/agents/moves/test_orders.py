@@ -6,6 +6,7 @@ import tempfile
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,32 @@ async def play(directory: Path, acts: list[Act], steps: list[Step]) -> None:
                 assert all(number <= numbers[move] for move, number in ended)
     finally:
         await cloudlet.stop()
+
+
+@pytest.mark.parametrize("older", ["switchover", "memory"])
+async def test_a_newer_order_lets_no_call_of_the_older_begin(older: Act, tmp_path: Path) -> None:
+    """The newer one comes in the very turn of the event loop in which the older one has its first call before it."""
+    recorder.asked.clear()
+    recorder.fails.clear()
+    recorder.hangs.clear()
+    cloudlet = Cloudlet("c1", tmp_path)
+    cloudlet.points = [EntryPoint("recorder", "tests.unit.agents.moves.recorder:driver", GROUP)]
+    cloudlet.start()
+    try:
+        cloudlet.order(_order("m1", 1, [older, "join"]))
+        async with asyncio.timeout(20):
+            while not recorder.asked and not any(map(_about_to_call, asyncio.all_tasks())):  # noqa: ASYNC110 - turns
+                await asyncio.sleep(0)
+        before = list(recorder.asked)
+        cloudlet.order(_order("m1", 2, [older, "join"]))
+        await cloudlet.ear.ended(2)
+        assert recorder.asked == before
+    finally:
+        await cloudlet.stop()
+
+
+def _about_to_call(task: "asyncio.Task[object]") -> bool:
+    return getattr(task.get_coro(), "__qualname__", "") == "carry_out"
 
 
 def remembered(cloudlet: Cloudlet) -> dict[str, int]:
