@@ -19,7 +19,7 @@ RUN install -d -o weft -g weft -m 0750 /run/weft
 USER weft
 WORKDIR /var/lib/weft
 VOLUME /var/lib/weft
-EXPOSE 8080 8443
+EXPOSE 8080 8443 8444
 ENV PYTHONUNBUFFERED=1
 ENTRYPOINT ["weft-controller"]
 

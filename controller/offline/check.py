@@ -15,7 +15,10 @@ from controller.db.schema import head, known, step
 from controller.offline.at_work import at_work
 from controller.offline.database_file import database_file
 from controller.routeservers.client import RefusedByRouteServer, RouteServerClient, Unreachable
+from controller.server.certificate_files import CertificateFiles
+from controller.server.pages import Pages
 from controller.settings import BadSettings, RouteServerSettings, Settings, read_secret, read_token
+from controller.trust import x509
 from controller.trust.found import read
 from controller.wire.checks import Result, failed, ok, warning
 
@@ -31,6 +34,7 @@ async def check(settings: Settings, at: datetime) -> list[Result]:
     return [
         *_files(settings),
         *_authority(settings, at),
+        *_ui(settings, at),
         *await _database(settings.database_url),
         *await asyncio.gather(*servers),
     ]
@@ -84,6 +88,24 @@ def _authority(settings: Settings, at: datetime) -> Iterator[Result]:
         yield warning(subject, said, "weft-controller ca renew")
     else:
         yield ok(subject, said)
+
+
+def _ui(settings: Settings, at: datetime) -> Iterator[Result]:
+    """Yield the result for the web UI: its files are built, and its certificate can be served."""
+    subject = "web UI"
+    if not settings.ui_listen or settings.ui_certificate is None or settings.ui_key is None:
+        return
+    try:
+        Pages.built()
+        CertificateFiles(settings.ui_certificate, settings.ui_key)
+    except BadSettings as error:
+        yield failed(subject, str(error))
+        return
+    ends = x509.read_certificate(settings.ui_certificate.read_text()).not_valid_after_utc
+    if ends <= at:
+        yield failed(subject, f"its certificate ended on {ends:%Y-%m-%d}", "renew WEFT_UI_CERTIFICATE")
+    else:
+        yield ok(subject, f"its certificate is good until {ends:%Y-%m-%d}")
 
 
 async def _database(url: str) -> list[Result]:

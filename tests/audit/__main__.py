@@ -6,9 +6,10 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.audit import Answer, bill, debian, exit_code, licences, secrets, shipped, vulnerabilities
+from tests.audit import Answer, bill, debian, exit_code, licences, npm, secrets, shipped, vulnerabilities
 
 ROOT = Path(__file__).parents[2]
+UI = ROOT / "controller/ui"
 
 
 def main() -> int:
@@ -21,11 +22,16 @@ def main() -> int:
     python, go = shipped.distributions(), shipped.modules(ROOT / "build/bin")
     of = {name: licences.of_distribution(name) for name in python}
     of |= {f"{path} {version}": licences.of_module(path, version) for path, version in go.items()}
+    ui = npm.packages((UI / "package-lock.json").read_text())
+    of |= {f"{one.name} {one.version}": one.licence for one in ui}
     further, installed = debian.packages(ROOT / "deploy")
-    count = bill.make(options.tools, ROOT, options.output / "sbom.json", python, go, further)
+    count = bill.make(
+        options.tools, ROOT, options.output / "sbom.json", python, go, [*further, *(one.component for one in ui)]
+    )
     answers = [
         vulnerabilities.python(python, options.tools / "pip-audit", options.output),
         vulnerabilities.go(ROOT / "build/bin"),
+        npm.audited(ROOT / "build/bin/npm", UI, len(ui)),
         installed,
         licences.judged(of),
         secrets.repo(ROOT),

@@ -1,5 +1,5 @@
 """The bill of materials of the shipped parts, as CycloneDX 1.6 JSON. cyclonedx-py lists the Python distributions, the
-Go programs list their modules, and apt lists the Debian packages."""
+Go programs list their modules, the lock file the npm packages, and apt the Debian packages."""
 
 import json
 import subprocess

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 
 from controller.wire.release import DISTRIBUTION
 
-EXTRAS = ("controller", "agent", "cli", "libvirt", "postgres")
+EXTRAS = ("controller", "agent", "cli", "libvirt", "postgres", "traces")
 """The extras of pyproject.toml that are shipped; the lab and the development and test tools are not."""
 
 PROGRAMS = ("weft-routeserver", "weft-transfer", "weft-images", "gobgpd", "gobgp")

@@ -3,18 +3,16 @@ library. An answer lists what its database was not asked about, rather than call
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from tests.audit import Answer
 from tests.audit.shipped import PROGRAMS
+from tests.audit.tool import said
 
 GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@v1.1.4"
 GOVULNDB = "https://vuln.go.dev"
 """The URL of the database, unless the environment variable of that name has another: `file:///…` is a copy."""
-
-TIMEOUT = 300
 
 
 def python(shipped: dict[str, str], tool: Path, folder: Path) -> Answer:
@@ -22,7 +20,7 @@ def python(shipped: dict[str, str], tool: Path, folder: Path) -> Answer:
     names = folder / "shipped.txt"
     names.write_text("".join(f"{name}=={version}\n" for name, version in sorted(shipped.items())))
     command = [str(tool), "-r", str(names), "--no-deps", "--disable-pip", "-f", "json", "--progress-spinner", "off"]
-    return of_pip_audit(*_run(command, folder))
+    return of_pip_audit(*said(command, folder))
 
 
 def of_pip_audit(said: str, complaint: str) -> Answer:
@@ -47,7 +45,7 @@ def go(programs: Path) -> Answer:
     """Check each shipped program, as it was built, against the Go vulnerability database."""
     database = os.environ.get("GOVULNDB") or GOVULNDB
     command = ["go", "run", GOVULNCHECK, "-mode", "binary", "-format", "json", "-db", database]
-    return of_govulncheck({name: _run([*command, str(programs / name)], programs) for name in PROGRAMS}, database)
+    return of_govulncheck({name: said([*command, str(programs / name)], programs) for name in PROGRAMS}, database)
 
 
 def of_govulncheck(said: dict[str, tuple[str, str]], database: str) -> Answer:
@@ -75,15 +73,3 @@ def of_govulncheck(said: dict[str, tuple[str, str]], database: str) -> Answer:
 def _called(finding: dict[str, Any]) -> bool:
     """Tell whether the program contains a function of the finding, and not only its module."""
     return any("function" in frame for frame in finding.get("trace", []))
-
-
-def _run(command: list[str], folder: Path) -> tuple[str, str]:
-    """Return a command's output, and its last error line if it failed in another way than by finding something."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False, cwd=folder)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return "", str(error)
-    if done.returncode == 0:
-        return done.stdout, ""
-    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("exit status")]
-    return done.stdout, lines[-1] if lines else f"exit code {done.returncode}"

@@ -13,6 +13,7 @@ from tests.audit import Answer, debian, exit_code, vulnerabilities
 from tests.audit.bill import merged
 from tests.audit.debian import Package
 from tests.audit.licences import judged
+from tests.audit.npm import of_npm_audit, packages
 from tests.audit.secrets import repo, scan
 from tests.audit.shipped import PROGRAMS, distributions, of_go_version
 from tests.audit.vulnerabilities import of_govulncheck, of_pip_audit
@@ -64,6 +65,32 @@ def test_every_go_program_is_asked_about_at_the_database_that_is_wanted(
     assert answer.unasked == () and "gobgpd" in answer.notes[0]
     assert [line.rpartition(" ")[2] for line in asked] == [str(tmp_path / name) for name in PROGRAMS]
     assert all(f" -mode binary -format json -db {database or 'https://vuln.go.dev'} " in line for line in asked)
+
+
+def test_what_npm_says() -> None:
+    advisory = {"title": "a hole", "url": "https://a.test/1"}
+    known = {"a": {"via": [advisory]}, "b": {"via": ["a"]}}
+    assert of_npm_audit(json.dumps({"vulnerabilities": known}), "", 2).found == ("a: a hole (https://a.test/1)",)
+    fine = of_npm_audit('{"vulnerabilities": {}}', "", 2)
+    assert (fine.found, fine.unasked, fine.notes) == ((), (), ("2 packages",))
+    for text, complaint in (('{"error": {}}', "no such endpoint"), ("", "no such host"), ("[]", "x"), ("", "")):
+        answer = of_npm_audit(text, complaint, 2)
+        assert not answer.found and answer.unasked[0].startswith("all of 2: ")
+
+
+def test_npm_packages_for_development_are_not_shipped() -> None:
+    """`node_modules/a/node_modules/b` is b, in the release that a needs."""
+    entries = {
+        "": {"name": "weft-ui"},
+        "node_modules/@o/a": {"version": "1.0.0", "license": "MIT"},
+        "node_modules/@o/a/node_modules/b": {"version": "2.0.0", "license": "ISC"},
+        "node_modules/c": {"version": "3.0.0", "dev": True},
+    }
+    found = packages(json.dumps({"packages": entries}))
+    assert [(one.name, one.version, one.licence) for one in found] == [("@o/a", "1.0.0", "MIT"), ("b", "2.0.0", "ISC")]
+    assert found[0].component["purl"] == "pkg:npm/%40o/a@1.0.0"
+    names = {one.name for one in packages((ROOT / "controller/ui/package-lock.json").read_text())}
+    assert "svelte" in names and not {"vite", "eslint", "vitest"} & names
 
 
 def test_go_programs_say_what_is_in_them() -> None:

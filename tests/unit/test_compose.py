@@ -156,6 +156,15 @@ def test_agents_are_served_over_tls_when_that_is_wanted(monkeypatch: pytest.Monk
     assert url.host == service["networks"]["fabric"]["ipv4_address"]
 
 
+def test_the_web_ui_is_served_when_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert controller_settings(monkeypatch, {}).ui_listen is None
+    settings = controller_settings(monkeypatch, {"WEFT_UI_LISTEN": "0.0.0.0:8444"})
+    service, mounted = SERVICES["controller"], [str(settings.ui_certificate), str(settings.ui_key)]
+    assert settings.ui_listen == "0.0.0.0:8444" and "${WEFT_UI_PUBLISH:-127.0.0.1}:8444:8444" in service["ports"]
+    assert set(mounted) <= {f"/run/secrets/{secret}" for secret in service["secrets"]}
+    assert any(line[0] == "EXPOSE" and "8444" in line for line in stages()["controller"])
+
+
 @pytest.mark.parametrize(
     ("secret", "setting"),
     [("session_secret", "WEFT_SESSION_SECRET_FILE"), ("webhook_key", "WEFT_WEBHOOK_KEY_FILE")],

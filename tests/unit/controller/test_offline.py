@@ -15,12 +15,14 @@ from controller.offline.backup import backup
 from controller.offline.check import check
 from controller.offline.downgrade import NotDowngraded, down
 from controller.offline.restore import restore
+from controller.server import pages
 from controller.settings import RouteServerSettings, Settings
 from controller.trust import ceremony
 from controller.wire.checks import Outcome
 from tests.unit.controller.conftest import Controller, Start
 from tests.unit.controller.fake_routeserver import TOKEN, fake_route_server
 from tests.unit.controller.test_main import run
+from tests.unit.trust.requests import self_signed
 
 AT = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 
@@ -193,6 +195,22 @@ async def test_a_check_looks_at_database_authority_and_files(database_url: str, 
     assert later["authority"] is Outcome.WARNING
     ended = {one.subject: one.outcome for one in await check(given, AT + timedelta(days=800))}
     assert ended["authority"] is Outcome.FAILED
+
+
+async def test_a_check_looks_at_the_web_ui(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "web UI" not in await outcomes(settings(database_url)), "without WEFT_UI_LISTEN there is none"
+    certificate, key = tmp_path / "ui.pem", tmp_path / "ui-key.pem"
+    given = settings(database_url, ui_listen="127.0.0.1:8444", ui_certificate=certificate, ui_key=key)
+    (tmp_path / "index.html").touch()
+    monkeypatch.setattr(pages, "PACKAGED", tmp_path)
+    assert (await outcomes(given))["web UI"][0] is Outcome.FAILED
+    self_signed(certificate, key)
+    assert (await outcomes(given))["web UI"][0] is Outcome.OK
+    late = {one.subject: one.outcome for one in await check(given, AT + timedelta(days=36_500))}
+    assert late["web UI"] is Outcome.FAILED
+    (tmp_path / "index.html").unlink()
+    monkeypatch.setattr(pages, "BUILT", tmp_path)
+    assert "make ui" in (await outcomes(given))["web UI"][1]
 
 
 async def test_a_check_asks_route_servers(database_url: str, tmp_path: Path) -> None:
