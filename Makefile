@@ -40,6 +40,8 @@ test-all: build $(TOOLS) ## everything that `make test` runs, and all other unit
 # -- build ----------------------------------------------------------------------------------------------------------
 .PHONY: build provisioned
 build: provisioned $(B)/.python $(B)/gobgpapi/.generated $(B)/ui/index.html $(BIN)/weft-routeserver $(BIN)/weft-transfer $(BIN)/weft-images $(BIN)/gobgpd $(BIN)/wanrelay $(BIN)/weft-guest ## everything that runs
+	@# An agent or controller that compiles its own sources at its start keeps 6 MiB more for as long as it runs.
+	@$(PY) -m compileall -q -x node_modules agents controller migrations lab $(B)/gobgpapi
 
 provisioned: $(B)/.provisioned
 $(B)/.provisioned: lab/provision lab/qemu lab/criu
