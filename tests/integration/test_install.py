@@ -1,24 +1,33 @@
 """docs/operate/install.md: its commands, as they stand there, on four hosts with systemd that have nothing but Debian;
 then an upgrade of the region's packages under traffic, and the way back."""
 
+import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from deploy.packages import version
+from lab.errors import LabError
 from lab.paths import ROOT
+from lab.patience import until
 from lab.ping import PingStream
 from tests.integration.towns import SERVER, Town, build, signing_key, towns
 
 pytestmark = pytest.mark.lab
 
 PAGE = ROOT / "docs/operate/install.md"
-NEXT = version.Version("99.0.0")
-"""The version of the same programs as packages that the region is upgraded to."""
+STEPS = (
+    ("town1", "weft-routeserver"),
+    ("town2", "weft-routeserver"),
+    ("town2", "weft-controller weft-cli"),
+    ("town1", "weft-controller weft-cli"),
+    *((name, "weft-agent") for name in ("town1", "town2", "town3")),
+)
+"""The hosts and packages of an upgrade, in its order; the way back has the opposite one (docs/operate/upgrade.md)."""
 
 _BLOCK = re.compile(r"^```sh on=(\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -48,13 +57,20 @@ def present() -> version.Version:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory, present: version.Version) -> Path:
+def following(present: version.Version) -> version.Version:
+    """The next minor release, in which packages have the same programs: releases that work together are consecutive."""
+    major, minor = present.python.split(".")[:2]
+    return version.Version(f"{major}.{int(minor) + 1}.0")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory, present: version.Version, following: version.Version) -> Path:
     """A repository with this tree's packages in two versions."""
     folder = tmp_path_factory.mktemp("packages")
     with signing_key(folder), pytest.MonkeyPatch.context() as patch:
         patch.setattr(version, "of_tree", lambda root: present)
         build(folder)
-        patch.setattr(version, "of_tree", lambda root: NEXT)
+        patch.setattr(version, "of_tree", lambda root: following)
         return build(folder)
 
 
@@ -108,12 +124,14 @@ def test_a_backup_can_be_made_at_once(region: dict[str, Town]) -> None:
     assert said(region["town1"], "ls /var/lib/weft-backups").startswith("weft-")
 
 
-def test_an_upgrade_and_the_way_back_lose_nothing(region: dict[str, Town], present: version.Version) -> None:
+def test_an_upgrade_and_the_way_back_lose_nothing(
+    region: dict[str, Town], present: version.Version, following: version.Version
+) -> None:
     begun = "systemctl show --property ActiveEnterTimestampMonotonic --value weft-gobgpd"
     speaker = said(region["town1"], begun)
     with PingStream("town1", "10.2.0.1", 0.01, source="10.1.0.1") as stream:
-        for wanted in (NEXT, present):
-            _install(region, f"{wanted.upstream}-*")
+        for wanted, steps in ((following, STEPS), (present, STEPS[::-1])):
+            _install(region, f"{wanted.upstream}-*", steps)
             assert said(region["town1"], "weft-agent --version").split()[-1] == wanted.python
         result = stream.stop()
     assert result.sent > 1000 and result.lost == 0, f"{result.lost} of {result.sent}"
@@ -121,19 +139,23 @@ def test_an_upgrade_and_the_way_back_lose_nothing(region: dict[str, Town], prese
     assert said(region["town1"], "weft doctor")
 
 
-def _install(region: dict[str, Town], wanted: str) -> None:
-    """Install another version of everything, in the order of docs/operate/upgrade.md."""
+def _install(region: dict[str, Town], wanted: str, steps: Sequence[tuple[str, str]]) -> None:
+    """Install another version of everything, in the order of docs/operate/upgrade.md. Between the two replicas the
+    doctor names their releases, and nothing else."""
     for town in region.values():
         _pin(town, wanted)
-    steps = [("town1", "weft-routeserver"), ("town2", "weft-routeserver")]
-    steps += [("town2", "weft-controller weft-cli"), ("town1", "weft-controller weft-cli")]
-    steps += [(name, "weft-agent") for name in ("town1", "town2", "town3")]
     for name, packages in steps:
         said(region[name], f"apt-get install -y --allow-downgrades {packages}")
-        said(
-            region["town1"],
-            "for attempt in $(seq 60); do weft doctor >/dev/null 2>&1 && exit 0; sleep 0.5; done; weft doctor",
-        )
+        until(lambda: _differing(region["town1"]) <= {"release-skew"}, f"{name} has {packages}, and all is well", 60)
+    assert _differing(region["town1"]) == set()
+
+
+def _differing(town: Town) -> set[str]:
+    """Return the kinds of differences that the doctor finds. Raises LabError while it cannot be asked."""
+    done = town.run("weft doctor --output json")
+    if not done.stdout.strip().startswith("{"):
+        raise LabError(f"weft doctor: {done.stdout}{done.stderr}")
+    return {found["kind"] for found in json.loads(done.stdout)["differences"]}
 
 
 def _pin(town: Town, wanted: str) -> None:

@@ -13,6 +13,7 @@ from agents.hypervisors.hypervisor import HypervisorError
 from controller.wire.moves import Tuning
 from lab.hosts import Hosts, last
 from lab.libvirtd import Libvirtd, LibvirtHosts
+from lab.patience import until
 from tests.integration import qemu_hosts
 from tests.integration.agent_namespaces import wait_for
 from tests.integration.qemu_hosts import (
@@ -174,7 +175,7 @@ def test_without_libvirtd_a_machine_is_held_aborted_and_ended(hosts: Hosts, daem
     assert condition(two) == "gone"
     for daemon in daemons.values():
         daemon.start()
-        assert virsh(daemon, "list", "--all", "--name") == ""
+        until(lambda at=daemon: not virsh(at, "list", "--all", "--name"), "libvirtd sees that its domains have ended")  # type: ignore[misc]
     boot(one)
     copy(one, "m3", prepare(two, "m3"))
 
