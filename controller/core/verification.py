@@ -65,7 +65,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of a pair. `observed` is None if no result came. `differs` says how it is not as expected; empty if it
+    """The result of a pair. `observed` is None if no result came. `differs` says how it is not as expected; empty if it
     is."""
 
     pair: Pair

@@ -1,6 +1,7 @@
 """IPsec between two sites while a new authority replaces the trusted one step by step: real charons."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from tests.integration.ipsec_site import PLAIN, Authority, Site, Sites, eventual
 
 reason = ipsec_site.usable()
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
+
+UNTRUSTED = re.compile('no issuer certificate found for "CN=(c2|old intermediate)"')
+"""What charon says of a certificate of the old authority; charon 6 names the intermediate one, which it is sent."""
 
 
 def trust(two: Sites, *authorities: Authority) -> None:
@@ -64,4 +68,4 @@ async def test_the_authority_is_another_by_and_by(tmp_path: Path) -> None:
         await taken(two.two)
         await eventually("no proof of before", lambda: PROOF not in two.two.ask("--list-sas"))
         two.two.ask(f"--initiate --ike {PROOF}c1")
-        await eventually("refused", lambda: 'no issuer certificate found for "CN=c2"' in two.one.log(), 15)
+        await eventually("refused", lambda: UNTRUSTED.search(two.one.log()), 15)
