@@ -22,7 +22,7 @@ SHARE = 20
 """The pause after a look is this many times as long as the look, so that looks take at most a twentieth of the time."""
 
 LOOK = 60.0
-"""Seconds after which the next look happens although nothing changed: much changes without a change of the intent."""
+"""Seconds after which the next look happens although nothing changed: devices and VMs are no part of the intent."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class DriftWatch:
         """Look after every change, until cancelled. Only the leader does this."""
         with self._wakeup.listen() as wake:
             while True:
-                generation, started = self._changes.intent.generation, time.monotonic()
+                intent, started = self._changes.intent, time.monotonic()
                 try:
                     await self._tell(await self._look())
                 except Exception:  # the next look may succeed
@@ -55,7 +55,7 @@ class DriftWatch:
                 await asyncio.sleep(max(PAUSE, SHARE * (time.monotonic() - started)))
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK):
-                        while generation == self._changes.intent.generation:
+                        while intent is self._changes.intent:
                             wake.clear()
                             await wake.wait()
 

@@ -15,7 +15,7 @@ reason = ipsec_site.usable()
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(reason is not None, reason=reason or "")]
 
 UNTRUSTED = re.compile('no issuer certificate found for "CN=(c2|old intermediate)"')
-"""What charon says of a certificate of the old authority; charon 6 names the intermediate one, which it is sent."""
+"""charon's words about a certificate of the old authority; charon 6 names the intermediate one, which it is sent."""
 
 
 def trust(two: Sites, *authorities: Authority) -> None:

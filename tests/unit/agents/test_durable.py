@@ -85,6 +85,8 @@ def test_nothing_else_in_the_agent_renames_a_file() -> None:
                 of = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
                 if of == "os" or (len(node.args) == 1 and not node.keywords):
                     found.append(f"{path.relative_to(ROOT)}: {of}.{node.func.attr}")
-    assert found == ["agents/ipsec/strongswan.py: .replace", "agents/storage/durable.py: fresh.rename"], (
-        "charon's SAs are no files"
-    )
+    assert found == [
+        "agents/ipsec/strongswan.py: .replace",  # charon's SAs are no files
+        "agents/metrics/metrics.py: fresh.rename",  # nobody needs metrics of before a crash
+        "agents/storage/durable.py: fresh.rename",
+    ]

@@ -10,8 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from controller.core.event_types import EVENT_TYPES
 from controller.db import events
 
-MADE_UP = {"test_away.py", "test_event_budget.py", "test_events.py"}
-"""Tests about the log itself, which record events of their own."""
+MADE_UP = {"test_away.py", "test_event_budget.py", "test_events.py", "test_webhooks.py"}
+"""Tests about the log itself and its receivers, which record events of their own."""
 
 
 @pytest.fixture(autouse=True)

@@ -35,6 +35,8 @@ FREE = {
     "AuditEntry.asked": "the body of any request",
     "AuditEntry.before.*": "the values of any object",
     "AuditEntry.after.*": "the values of any object",
+    "ChangedField.before": "the value of any field",
+    "ChangedField.after": "the value of any field",
     "Event.data.*": "what there is to say of any event",
     "RouteAttributes.*": "GoBGP's form of any path attribute",
 }

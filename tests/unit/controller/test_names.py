@@ -87,7 +87,16 @@ def filtered(app: FastAPI) -> list[tuple[str, str, dict[str, str]]]:
     return found
 
 
-GOOD = {"cloudlet": "c1", "neighbour": "c2", "endpoint": "c1-lan", "vm": "web", "from": "c1-lan", "to": "c2-lan"}
+GOOD = {
+    "cloudlet": "c1",
+    "neighbour": "c2",
+    "endpoint": "c1-lan",
+    "vm": "web",
+    "from": "c1-lan",
+    "to": "c2-lan",
+    "address": "10.1.0.5",
+    "nlri": "65000:1:1:1",
+}
 """Names that exist."""
 
 

@@ -31,7 +31,7 @@ from agents.neighbours import icmp, stamp
 from agents.nft import notifications
 from agents.passages import arp, discovery, echo
 from agents.sightings import message as sighting
-from controller.api import pages
+from controller.api import access, pages
 from controller.api.middleware import body_limits, request_head
 from controller.auth import jwt
 from controller.core import audit, json_limits, webhooks
@@ -247,6 +247,9 @@ CASES: dict[str, list[Case]] = {
         64,
         lambda size: ("a\n" * 100 * size, "b\n" * 100 * size),
         lambda size: ("a\nb\n" * 50 * size, "b\nb\na\n" * 50 * size),
+    ),
+    "controller/api/access.py": _all(
+        "password", access._password, DATAGRAM, _texts("YTpi"), _texts("="), _texts("\u00e9")
     ),
     "controller/auth/jwt.py": _all(
         "token",
