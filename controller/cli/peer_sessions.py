@@ -41,7 +41,8 @@ def reset(peer: str, route_server: str | None, text: str, *, at_once: bool, yes:
             say(*_effect(peer, names, found, at_once))
         confirm(f"weft route reset {peer}", yes)
         if at_once or len(names) < 2:
-            answers = [api.post(path("routes", "reset"), _body(peer, route_server, text))]
+            only = route_server or (names[0] if len(names) == 1 else None)  # the others have nothing to end
+            answers = [api.post(path("routes", "reset"), _body(peer, only, text))]
         else:
             answers = []
             for before, name in zip(["", *names], names, strict=False):

@@ -105,7 +105,7 @@ def test_one_session_or_all_at_once(
 def test_a_session_that_is_down_is_not_waited_for(region: Region, weft: Weft, pauses: list[float]) -> None:
     region.state["rs1"] = "active"
     assert weft("route", "reset", "c5").code == 0
-    assert region.resets == [{"peer": "c5"}] and pauses == []
+    assert region.resets == [{"peer": "c5", "route_server": "rs2"}] and pauses == []
 
 
 @pytest.mark.usefixtures("pauses")
