@@ -16,6 +16,7 @@ from controller.api.etags import ETAG, IfMatch
 from controller.api.inventory_applying import Application, Terms
 from controller.api.openapi import errors
 from controller.api.policy import CutOff
+from controller.api.revisions import TextInForce, in_force
 from controller.api.texts import AllowDisconnect, FileName, Planned, body, text_of
 from controller.changes.inventory_steps import InventorySteps
 from controller.changes.outcomes import ChangeResult
@@ -75,18 +76,10 @@ class AppliedInventory(ChangeResult):
     tokens_expire_at: datetime | None = None
 
 
-class InventoryInForce(BaseModel):
+class InventoryInForce(TextInForce):
     """The inventory that was applied last; empty before the first. `back_to` is the revision that a rollback without a
     revision goes to, null if there is none. With `etag` as `If-Match`, a rollback goes back from this one or does
     nothing."""
-
-    revision: int | None
-    etag: str
-    back_to: int | None
-    filename: str | None
-    text: str
-    generation: int | None
-    applied_at: datetime | None
 
 
 class InventoryDrifted(BaseModel):
@@ -108,19 +101,9 @@ class ExportedInventory(BaseModel):
 @router.get("", responses=errors() | {200: {"headers": ETAG}}, summary="Show the inventory in force")
 async def show(region: Running, response: Response) -> InventoryInForce:
     """Return the inventory that was applied last, word for word."""
-    async with region.database.read() as session:
-        row = await INVENTORIES.latest(session)
-        back = await INVENTORIES.previous(session, row) if row else None
-    response.headers["ETag"] = etag(row)
-    return InventoryInForce(
-        revision=row.id if row else None,
-        etag=etag(row),
-        back_to=back.id if back else None,
-        filename=row.filename if row else None,
-        text=row.text if row else "",
-        generation=row.generation if row else None,
-        applied_at=row.applied_at if row else None,
-    )
+    found = InventoryInForce(**await in_force(region.database, INVENTORIES))
+    response.headers["ETag"] = found.etag
+    return found
 
 
 @router.post("/check", responses=errors(409, 415), openapi_extra=BODY, summary="Check an inventory")

@@ -1,7 +1,6 @@
 """Policy: check a file, plan its effects, apply it, show the policy in force and its drift."""
 
 import asyncio
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -15,6 +14,7 @@ from controller.api.errors import of_place
 from controller.api.etags import ETAG, IfMatch
 from controller.api.filters import FilterChange, filtered
 from controller.api.openapi import errors
+from controller.api.revisions import TextInForce, in_force
 from controller.api.texts import AllowDisconnect, FileName, Planned, body, text_of
 from controller.changes.outcomes import ChangeResult, PolicySteps
 from controller.core.policy import Policy, parse
@@ -112,18 +112,10 @@ class AppliedPolicy(ChangeResult):
     disconnects: list[CutOff]
 
 
-class PolicyInForce(BaseModel):
+class PolicyInForce(TextInForce):
     """The policy that was applied last; empty before the first. `back_to` is the revision that a rollback without a
     revision goes to, null if there is none. With `etag` as `If-Match`, a rollback goes back from this policy or does
     nothing."""
-
-    revision: int | None
-    etag: str
-    back_to: int | None
-    filename: str | None
-    text: str
-    generation: int | None
-    applied_at: datetime | None
 
 
 class PolicyDrift(BaseModel):
@@ -140,19 +132,9 @@ class PolicyDrift(BaseModel):
 @router.get("", responses=errors() | {200: {"headers": ETAG}}, summary="Show the policy in force")
 async def show(region: Running, response: Response) -> PolicyInForce:
     """Return the policy in force, word for word as it was applied."""
-    async with region.database.read() as session:
-        row = await POLICIES.latest(session)
-        back = await POLICIES.previous(session, row) if row else None
-    response.headers["ETag"] = etag(row)
-    return PolicyInForce(
-        revision=row.id if row else None,
-        etag=etag(row),
-        back_to=back.id if back else None,
-        filename=row.filename if row else None,
-        text=row.text if row else "",
-        generation=row.generation if row else None,
-        applied_at=row.applied_at if row else None,
-    )
+    found = PolicyInForce(**await in_force(region.database, POLICIES))
+    response.headers["ETag"] = found.etag
+    return found
 
 
 @router.post("/check", responses=errors(415), openapi_extra=BODY, summary="Check a policy")

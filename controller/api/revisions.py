@@ -36,6 +36,20 @@ class AppliedRevision(BaseModel):
     in_force: bool
 
 
+class TextInForce(BaseModel):
+    """The text that was applied last; empty before the first. `back_to` is the revision that a rollback without a
+    revision goes to, null if there is none. With `etag` as `If-Match`, a rollback goes back from this one or does
+    nothing."""
+
+    revision: int | None
+    etag: str
+    back_to: int | None
+    filename: str | None
+    text: str
+    generation: int | None
+    applied_at: datetime | None
+
+
 class RevisionDifference(BaseModel):
     """The difference between two revisions, in the form of `diff -u`; empty if the texts are the same."""
 
@@ -51,6 +65,22 @@ async def listed(
     below = pages.after_number(cursor) if cursor is not None else None
     async with database.read() as session:
         return await texts.page(session, below, limit + 1), await texts.latest(session)
+
+
+async def in_force(database: Database, texts: AppliedTexts[R]) -> dict[str, Any]:
+    """Return the fields of the text in force (`TextInForce`)."""
+    async with database.read() as session:
+        row = await texts.latest(session)
+        back = await texts.previous(session, row) if row else None
+    return {
+        "revision": row.id if row else None,
+        "etag": etag(row),
+        "back_to": back.id if back else None,
+        "filename": row.filename if row else None,
+        "text": row.text if row else "",
+        "generation": row.generation if row else None,
+        "applied_at": row.applied_at if row else None,
+    }
 
 
 async def difference(database: Database, texts: AppliedTexts[R], before: int, after: int | None) -> RevisionDifference:

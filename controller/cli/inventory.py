@@ -8,17 +8,18 @@ import typer
 from controller.cli.arguments import ConfirmWithin, DryRun
 from controller.cli.bases import Base, digest, recall, remember
 from controller.cli.changes import print_change, print_interruptions, print_parts
-from controller.cli.client import Client, path
+from controller.cli.client import Client
 from controller.cli.confirmation import confirm, interactive
 from controller.cli.documents import emit
-from controller.cli.failures import CheckFailed, Refused, Unreachable
+from controller.cli.failures import CheckFailed, Refused
 from controller.cli.inventory_plans import print_steps
 from controller.cli.noun import Noun, Yes
 from controller.cli.output import say
 from controller.cli.policies import AllowDisconnect
 from controller.cli.policy_plans import print_errors, print_harm, print_routes
 from controller.cli.session import session
-from controller.cli.texts import Error, lacking, positions, read, send
+from controller.cli.texts import Error, lacking, read, send
+from controller.cli.texts import check as check_text
 from controller.cli.token_files import TokenSeconds, TokensTo, new_cloudlets, print_tokens, token_files
 
 app = Noun("inventory", "Cloudlets, LANs, devices and VMs as text: check, plan, apply; its history, and drift from it.")
@@ -31,32 +32,11 @@ Offline = Annotated[bool, typer.Option("--offline", help="Use the text alone; as
 @app.verb("check", "weft inventory check inventory.yaml\nweft inventory check --offline inventory.yaml")
 def check(files: Files, offline: Offline = False) -> None:
     """Check an inventory: its form and, if a controller answers, what the region refuses."""
-    results = [_check(name, offline=offline) for name in files]
+    results = [check_text("inventory", name, _form, "the region", offline=offline) for name in files]
     if session.documents:
         emit(results)
     if bad := [result["file"] for result in results if result["errors"]]:
         raise CheckFailed(f"{', '.join(bad)}: not right")
-
-
-def _check(name: str, *, offline: bool) -> dict[str, Any]:
-    text = read(name)
-    errors, note = _form(name, text), "form only"
-    warnings: list[Error] = []
-    if not errors and not offline:
-        try:
-            with Client() as api:
-                warnings = api.post_yaml(path("inventory", "check"), text, filename=name)["warnings"]
-            note = "form, and the region at the controller"
-        except Unreachable as failure:
-            note = f"form only; {failure.lines[0]}"
-        except Refused as refused:
-            errors = positions(refused)
-    if not session.documents:
-        print_errors(warnings, text, "warning: ")
-        print_errors(errors, text)
-        if not errors:
-            say(f"{name}: right ({note})")
-    return {"file": name, "ok": not errors, "checked": note, "errors": errors, "warnings": warnings}
 
 
 def _form(name: str, text: str) -> list[Error]:

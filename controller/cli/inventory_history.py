@@ -1,13 +1,13 @@
 """`weft inventory`, past and present: revisions, the differences between them, rollback, drift, and export."""
 
 import sys
-from typing import Any, cast
+from typing import Any
 
 from controller.cli.arguments import ConfirmWithin, DryRun
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.documents import emit
-from controller.cli.failures import CheckFailed, Refused
+from controller.cli.failures import CheckFailed
 from controller.cli.inventory import app
 from controller.cli.inventory_plans import print_steps, summary
 from controller.cli.output import rows
@@ -19,12 +19,12 @@ from controller.cli.revisions import (
     Limit,
     Revision,
     columns,
+    go_back,
     going_back,
     show_difference,
     show_text,
 )
 from controller.cli.session import session
-from controller.cli.texts import explain
 from controller.cli.token_files import TokenSeconds, TokensTo, new_cloudlets, print_tokens, token_files
 
 
@@ -64,26 +64,11 @@ def rollback(
     with Client() as api:
         now = api.get(path("inventory"))
         to, what = going_back(now, revision)
-
-        def go_back(rehearses: bool) -> dict[str, Any]:
-            try:
-                return cast(
-                    dict[str, Any],
-                    api.post(
-                        path("inventory", "rollback"),
-                        if_match=now["etag"],
-                        revision=to,
-                        dry_run=rehearses or None,
-                        **terms,
-                    ),
-                )
-            except Refused as refused:
-                explain(refused, what, "")
-                raise
-
-        new = new_cloudlets(go_back(True)["plan"]) if tokens_to is not None and not dry_run else []
+        new = list[str]()
+        if tokens_to is not None and not dry_run:
+            new = new_cloudlets(go_back(api, "inventory", now, to, what, dry_run=True, **terms)["plan"])
         with token_files(tokens_to, new) as write:
-            answer = go_back(dry_run)
+            answer = go_back(api, "inventory", now, to, what, dry_run=dry_run or None, **terms)
             written = write(answer)
     if not session.documents:
         print_errors(answer["warnings"], "", "warning: ")

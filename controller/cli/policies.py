@@ -9,10 +9,10 @@ from controller.cli import policy_reports
 from controller.cli.arguments import ConfirmWithin, DryRun
 from controller.cli.bases import Base, digest, recall, remember
 from controller.cli.changes import print_change, print_parts
-from controller.cli.client import Client, path
+from controller.cli.client import Client
 from controller.cli.confirmation import confirm, interactive
 from controller.cli.documents import emit
-from controller.cli.failures import CheckFailed, Refused, Unreachable
+from controller.cli.failures import CheckFailed, Refused
 from controller.cli.noun import Noun, Yes
 from controller.cli.output import say
 from controller.cli.policy_comment import comment as markdown
@@ -27,7 +27,8 @@ from controller.cli.policy_plans import (
 )
 from controller.cli.policy_reports import CHECK, Case
 from controller.cli.session import session
-from controller.cli.texts import Error, lacking, positions, read, send
+from controller.cli.texts import Error, lacking, read, send
+from controller.cli.texts import check as check_text
 
 app = Noun("policy", "The policy: check, test, plan, apply; its history, and drift from it.")
 
@@ -62,7 +63,7 @@ Comment = Annotated[
 def check(files: Files, offline: Offline = False, strict: Strict = False, report: Report = None) -> None:
     """Check a policy: its form, its tests and, if a controller answers, its names."""
     policy_reports.check_name(report)
-    results = [_check(name, offline=offline, strict=strict) for name in files]
+    results = [check_text("policy", name, _form, "names", offline=offline, strict=strict or None) for name in files]
     if report is not None:
         policy_reports.write(report, [_checked(result) for result in results])
     if session.documents:
@@ -75,27 +76,6 @@ def check(files: Files, offline: Offline = False, strict: Strict = False, report
 def _checked(result: dict[str, Any]) -> Case:
     outcome = "passed" if result["ok"] else "failed"
     return Case(result["file"], CHECK, outcome, result["errors"], result["warnings"], result["checked"])
-
-
-def _check(name: str, *, offline: bool, strict: bool) -> dict[str, Any]:
-    text = read(name)
-    errors, note = _form(name, text), "form only"
-    warnings: list[Error] = []
-    if not errors and not offline:
-        try:
-            with Client() as api:
-                answer = api.post_yaml(path("policy", "check"), text, filename=name, strict=strict or None)
-            warnings, note = answer.get("warnings") or [], "form, and names at the controller"
-        except Unreachable as failure:
-            note = f"form only; {failure.lines[0]}"
-        except Refused as refused:
-            errors = positions(refused)
-    if not session.documents:
-        print_errors(warnings, text, "warning: ")
-        print_errors(errors, text)
-        if not errors:
-            say(f"{name}: right ({note})")
-    return {"file": name, "ok": not errors, "checked": note, "errors": errors, "warnings": warnings}
 
 
 @app.verb(

@@ -7,7 +7,7 @@ from controller.cli.cells import plain
 from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.documents import emit
-from controller.cli.failures import CheckFailed, Refused
+from controller.cli.failures import CheckFailed
 from controller.cli.output import rows, say
 from controller.cli.policies import AllowDisconnect, CountConsented, HoldBack, Strict, app
 from controller.cli.policy_plans import print_errors, print_harm, print_steps
@@ -17,12 +17,12 @@ from controller.cli.revisions import (
     Limit,
     Revision,
     columns,
+    go_back,
     going_back,
     show_difference,
     show_text,
 )
 from controller.cli.session import session
-from controller.cli.texts import explain
 
 PARTS = (("create", "VCPs made"), ("delete", "VCPs deleted"), ("join", "joins"), ("leave", "leaves"))
 
@@ -72,11 +72,7 @@ def rollback(
     with Client() as api:
         now = api.get(path("policy"))
         to, what = going_back(now, revision)
-        try:
-            answer = api.post(path("policy", "rollback"), if_match=now["etag"], revision=to, **terms)
-        except Refused as refused:
-            explain(refused, what, "")
-            raise
+        answer = go_back(api, "policy", now, to, what, **terms)
     if not session.documents:
         print_errors(answer["warnings"], "", "warning: ")
         print_steps(answer["plan"])

@@ -1,16 +1,17 @@
 """Revisions of texts that were applied, of policies and of inventories."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from controller.cli.cells import Row, at, prose, toned
 from controller.cli.client import Client, path
 from controller.cli.documents import emit
-from controller.cli.failures import CheckFailed
+from controller.cli.failures import CheckFailed, Refused
 from controller.cli.output import difference, say
 from controller.cli.session import session
+from controller.cli.texts import explain
 
 Limit = Annotated[int, typer.Option(min=1, help="Maximum number of revisions.")]
 Revision = Annotated[int, typer.Argument(metavar="REVISION", min=1, help="A number from its `history`.")]
@@ -62,6 +63,18 @@ def show_difference(noun: str, before: int, after: int | None) -> None:
         difference(answer["diff"])
     else:
         say("the same, word for word")
+
+
+def go_back(
+    api: Client, noun: str, now: dict[str, Any], revision: int | None, what: str, **terms: Any
+) -> dict[str, Any]:
+    """Apply an earlier revision anew, unless another text than `now` is in force, and return the answer. `what` names
+    the rollback in messages."""
+    try:
+        return cast(dict[str, Any], api.post(path(noun, "rollback"), if_match=now["etag"], revision=revision, **terms))
+    except Refused as refused:
+        explain(refused, what, "")
+        raise
 
 
 def going_back(now: dict[str, Any], revision: int | None) -> tuple[int | None, str]:

@@ -1,12 +1,15 @@
 """Texts that operators write, policies and inventories: read from files, sent, refused with the places of errors."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from controller.cli.client import Client, path
-from controller.cli.failures import CheckFailed, Failure, Refused, WrongUsage
+from controller.cli.failures import CheckFailed, Failure, Refused, Unreachable, WrongUsage
+from controller.cli.output import say
 from controller.cli.policy_plans import print_errors
+from controller.cli.session import session
 
 Error = dict[str, Any]
 
@@ -24,6 +27,37 @@ def read(name: str) -> str:
 def lacking(error: ImportError) -> Failure:
     """Return the failure that a package for checking texts is not installed."""
     return Failure(f"checking a form needs the Python package {error.name}: install weft with the extra 'cli'")
+
+
+def check(
+    noun: str,
+    name: str,
+    form: Callable[[str, str], list[Error]],
+    region: str,
+    *,
+    offline: bool,
+    **options: Any,
+) -> dict[str, Any]:
+    """Check a text, tell people the result, and return it for documents. `form` returns the errors of a file and its
+    text that need no controller; `region` says what a controller checks beside them, if one answers."""
+    text = read(name)
+    errors, note = form(name, text), "form only"
+    warnings: list[Error] = []
+    if not errors and not offline:
+        try:
+            with Client() as api:
+                answer = api.post_yaml(path(noun, "check"), text, filename=name, **options)
+            warnings, note = answer.get("warnings") or [], f"form, and {region} at the controller"
+        except Unreachable as failure:
+            note = f"form only; {failure.lines[0]}"
+        except Refused as refused:
+            errors = positions(refused)
+    if not session.documents:
+        print_errors(warnings, text, "warning: ")
+        print_errors(errors, text)
+        if not errors:
+            say(f"{name}: right ({note})")
+    return {"file": name, "ok": not errors, "checked": note, "errors": errors, "warnings": warnings}
 
 
 def send(

@@ -98,10 +98,11 @@ def _ui(settings: Settings, at: datetime) -> Iterator[Result]:
     try:
         Pages.built()
         CertificateFiles(settings.ui_certificate, settings.ui_key)
-    except BadSettings as error:
+        found = x509.read_certificate(settings.ui_certificate.read_text(errors="replace"))
+    except (BadSettings, x509.Unreadable) as error:
         yield failed(subject, str(error))
         return
-    ends = x509.read_certificate(settings.ui_certificate.read_text()).not_valid_after_utc
+    ends = found.not_valid_after_utc
     if ends <= at:
         yield failed(subject, f"its certificate ended on {ends:%Y-%m-%d}", "renew WEFT_UI_CERTIFICATE")
     else:

@@ -40,9 +40,8 @@ func (s *Server) held(w http.ResponseWriter, r *http.Request) {
 
 // release sends a peer the routes that are held back from it: one route, or all.
 func (s *Server) release(w http.ResponseWriter, r *http.Request) {
-	peer := r.PathValue("peer")
-	if _, known := s.Engine.Set().Peer(peer); !known {
-		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
+	peer, known := s.peerOf(w, r)
+	if !known {
 		return
 	}
 	var request struct {

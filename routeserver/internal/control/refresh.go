@@ -13,9 +13,8 @@ import (
 
 // refresh asks a peer for its routes again, or sends it its routes again.
 func (s *Server) refresh(w http.ResponseWriter, r *http.Request) {
-	peer := r.PathValue("peer")
-	if _, known := s.Engine.Set().Peer(peer); !known {
-		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
+	peer, known := s.peerOf(w, r)
+	if !known {
 		return
 	}
 	request := struct {

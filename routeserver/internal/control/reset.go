@@ -10,9 +10,8 @@ import (
 
 // reset ends a peer's session, with a text for the operators at the other end.
 func (s *Server) reset(w http.ResponseWriter, r *http.Request) {
-	peer := r.PathValue("peer")
-	if _, known := s.Engine.Set().Peer(peer); !known {
-		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
+	peer, known := s.peerOf(w, r)
+	if !known {
 		return
 	}
 	var request struct {

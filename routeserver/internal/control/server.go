@@ -151,6 +151,16 @@ type failure struct {
 	} `json:"error"`
 }
 
+// peerOf returns the peer that a request's path names, and whether the rule set has it. If not, the request is answered.
+func (s *Server) peerOf(w http.ResponseWriter, r *http.Request) (string, bool) {
+	peer := r.PathValue("peer")
+	_, known := s.Engine.Set().Peer(peer)
+	if !known {
+		fail(w, http.StatusNotFound, "not-found", "", fmt.Sprintf("there is no peer %q", peer))
+	}
+	return peer, known
+}
+
 func fail(w http.ResponseWriter, status int, code, field, message string) {
 	var f failure
 	f.Error.Code, f.Error.Message, f.Error.Field = code, message, field

@@ -208,6 +208,8 @@ async def test_a_check_looks_at_the_web_ui(database_url: str, tmp_path: Path, mo
     assert (await outcomes(given))["web UI"][0] is Outcome.OK
     late = {one.subject: one.outcome for one in await check(given, AT + timedelta(days=36_500))}
     assert late["web UI"] is Outcome.FAILED
+    certificate.write_bytes(b"\xe4 comment in Latin-1\n" + certificate.read_bytes())
+    assert (await outcomes(given))["web UI"][0] is Outcome.OK
     (tmp_path / "index.html").unlink()
     monkeypatch.setattr(pages, "BUILT", tmp_path)
     assert "make ui" in (await outcomes(given))["web UI"][1]
