@@ -36,10 +36,10 @@ class Destination:
         another. Raises WrongUsage."""
         if self.context is not None:
             file = self.context.token_file
-            return _in_file("the context's token file", file) if file else logins.token(self.url)
+            return token_in_file("the context's token file", file) if file else logins.token(self.url)
         if file := os.environ.get("WEFT_TOKEN_FILE"):
-            return _in_file("WEFT_TOKEN_FILE", file)
-        return _sendable("WEFT_TOKEN", os.environ.get("WEFT_TOKEN", "")) or logins.token(self.url)
+            return token_in_file("WEFT_TOKEN_FILE", file)
+        return sendable("WEFT_TOKEN", os.environ.get("WEFT_TOKEN", "")) or logins.token(self.url)
 
 
 def destination() -> Destination:
@@ -55,15 +55,16 @@ def destination() -> Destination:
     return Destination(f"unix://{socket}" if socket else TCP, None)
 
 
-def _in_file(where: str, file: str) -> str:
+def token_in_file(where: str, file: str) -> str:
+    """Return the token in a file; `where` says who names the file. Raises WrongUsage."""
     try:
-        return _sendable(where, Path(file).read_text(encoding="ascii"))
+        return sendable(where, Path(file).read_text(encoding="ascii"))
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise WrongUsage(f"{where}: cannot read {file}: {reason}") from None
 
 
-def _sendable(where: str, text: str) -> str:
+def sendable(where: str, text: str) -> str:
     """Return a token in the form that a header allows; the error message does not repeat the secret. Raises
     WrongUsage."""
     token = text.strip()

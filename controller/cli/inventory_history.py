@@ -8,7 +8,7 @@ from controller.cli.changes import print_change
 from controller.cli.client import Client, path
 from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed
-from controller.cli.inventory import app
+from controller.cli.inventory import app as app
 from controller.cli.inventory_plans import print_steps, summary
 from controller.cli.output import rows
 from controller.cli.policies import AllowDisconnect

@@ -85,13 +85,17 @@ class Noun(typer.Typer):
             context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         )
 
-    def verb(self, name: str, example: str, **settings: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-        """Return a decorator that adds a command. Its docstring is the help; `example` is shown below it."""
+    def verb(
+        self, name: str, example: str, asks: bool = True, **settings: Any
+    ) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Return a decorator that adds a command. Its docstring is the help; `example` is shown below it. Without
+        `asks` it calls no controller, though others of the noun do."""
         lines = "\n".join(f"  {line.strip()}" for line in example.strip().splitlines())
 
         def decorate(function: Callable[..., None]) -> Callable[..., None]:
-            harmful = name in HARMFUL and "url" in self._options
-            options = {**self._options, **OF_VERBS.get(name, {}), **({"yes": Yes} if harmful else {})}
+            common = {option: one for option, one in self._options.items() if asks or option not in _PLACES}
+            harmful = name in HARMFUL and "url" in common
+            options = {**common, **OF_VERBS.get(name, {}), **({"yes": Yes} if harmful else {})}
             self.command(name, epilog=f"\b\nExamples:\n{lines}", **settings)(_command(function, options, harmful))
             return function
 

@@ -11,6 +11,7 @@ VARIABLES: Mapping[str, str] = {
     "controller's own",
     "WEFT_OIDC_ISSUER": "issuer at which `weft login` logs in",
     "WEFT_OIDC_CLIENT": "client id of weft at that issuer",
+    "WEFT_NETBOX_TOKEN": "token of a NetBox, for `weft inventory import`",
     "WEFT_DEBUG": "1: a defect of weft shows where it is",
     "NO_COLOR": "any value turns colours off",
 }

@@ -160,7 +160,7 @@ CLI = Package(
             "controller/__init__.py", "controller/py.typed", "controller/cli", "controller/core", "controller/wire",
             ":!controller/wire/templates.py", "policies",
         ),
-        ("cli",),
+        ("cli", "netbox"),
         {"weft": "controller.cli.start:main"},
     ),
     commands=("weft",),

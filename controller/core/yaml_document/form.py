@@ -26,6 +26,7 @@ VERSION = "apiVersion"
 KINDS = {"object": "a mapping", "array": "a list", "string": "text", "number": "a number", "integer": "a whole number"}
 KINDS |= {"boolean": "true or false"}
 KNOWN = {"weft/v1": ("a policy", "weft policy"), "weft/inventory/v1": ("an inventory", "weft inventory")}
+KNOWN |= {"weft/netbox/v1": ("a mapping of a NetBox", "weft inventory import netbox --mapping")}
 """The kinds of documents by version, and the commands that take them."""
 
 Finding = tuple[Path, bool, str, str]

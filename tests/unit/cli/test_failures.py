@@ -20,7 +20,7 @@ from tests.unit.cli.test_main import weft_process
 POLICY = (Path(__file__).parents[3] / "policies/examples/evpn.yaml").read_text()
 INVENTORY = "apiVersion: weft/inventory/v1\n"
 HOSTS = "address,name\n10.1.0.9,printer\n"
-LOCAL = (["login"], ["logout"], ["image", "push"])
+LOCAL = (["login"], ["logout"], ["image", "push"], ["inventory", "import"])
 """Commands that send no request to the controller."""
 
 ASKING = [words for words in EXAMPLES if list(words[:1]) not in LOCAL and list(words[:2]) not in LOCAL]

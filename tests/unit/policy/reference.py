@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[3]
-POLICY, INVENTORY = (ROOT / "docs" / "reference" / f"{name}.md" for name in ("policy-language", "inventory"))
+POLICY, INVENTORY, NETBOX = (
+    ROOT / "docs" / "reference" / f"{name}.md" for name in ("policy-language", "inventory", "netbox")
+)
+FILES = {POLICY: "schema.json", INVENTORY: "inventory.schema.json", NETBOX: "netbox.schema.json"}
 SCHEMAS: dict[Path, dict[str, Any]] = {
-    page: json.loads((ROOT / "policies" / name).read_text())
-    for page, name in {POLICY: "schema.json", INVENTORY: "inventory.schema.json"}.items()
+    page: json.loads((ROOT / "policies" / name).read_text()) for page, name in FILES.items()
 }
 MARKED = re.compile(r"<!-- table: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
 
@@ -38,7 +40,7 @@ class Tables:
     def _rows(self, part: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         required = part.get("required", ())
         for key, inner in part["properties"].items():
-            default = f", {json.dumps(inner['default']).strip(chr(34))} if left out" if "default" in inner else ""
+            default = f", {_said(inner['default'])} if left out" if "default" in inner else ""
             must = ", required" if key in required else ""
             yield key, f"{self._kind(inner)}{must}{default}", self._described(inner).replace("|", "\\|")
 
@@ -82,7 +84,19 @@ NAMED = {
 }  # fmt: skip
 PLURAL = {"name": "names", "addressRange": "ranges", "protocol": "protocols", "portRange": "ports and ranges"}
 PLURAL |= {"server": "IP addresses", "domain": "domain names", "route": "routes", "bandwidth": "limits, below"}
-PLURAL |= {"schedule": "moves, below", "port": "interfaces", "mac": "two MACs"}
+PLURAL |= {"schedule": "moves, below", "port": "interfaces", "mac": "two MACs", "slug": "slugs", "title": "names"}
+
+
+def _said(default: Any) -> str:
+    """Return a default as a reader would write it."""
+    match default:
+        case [] | {}:
+            return "empty"
+        case list():
+            return ", ".join(f"`{one}`" for one in default)
+        case dict():
+            return ", ".join(f"`{key}: {one}`" for key, one in default.items())
+    return json.dumps(default).strip('"')
 
 
 if __name__ == "__main__":
