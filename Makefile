@@ -13,7 +13,7 @@ GO       := $(BIN)/go
 TOPOLOGY ?= lab/topologies/demo.yaml
 HELM     := v3.22.0
 # What some tests call, each in an environment of its own.
-TOOLS    := $(B)/generator/.tools $(B)/manual-tools/.tools $(B)/chart/.tools
+TOOLS    := $(B)/generator/.tools $(B)/manual-tools/.tools $(B)/chart/.tools $(B)/ansible/.tools
 UI_SRC   := $(shell find controller/ui -path controller/ui/node_modules -prune -o -type f -print)
 GO_SRC   := $(shell find routeserver agents/transfer -name '*.go' -o -name 'go.*' 2>/dev/null)
 
@@ -150,6 +150,11 @@ $(B)/manual-tools/.tools: deploy/manual/requirements.txt | $(B)/.python
 	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+$(B)/ansible/.tools: tests/ansible/requirements.txt | $(B)/.python
+	@echo "== Ansible in build/ansible"
+	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 # `helm`, and the schemas of Kubernetes' own objects.
 $(B)/chart/.tools: tests/chart/requirements.txt | $(B)/.python $(GO)
 	@echo "== helm and Kubernetes' schemas in build/chart (minutes, the first time)"
@@ -160,6 +165,10 @@ $(B)/chart/.tools: tests/chart/requirements.txt | $(B)/.python $(GO)
 .PHONY: manual
 manual: build $(B)/manual-tools/.tools ## the pages of docs as a site that needs no network; build/manual
 	$(PY) -m deploy.manual --output $(B)/manual
+
+.PHONY: ansible
+ansible: build $(B)/ansible/.tools ## the Ansible collection weft.weft; build/ansible/weft-weft-VERSION.tar.gz
+	$(B)/ansible/bin/ansible-galaxy collection build --force --output-path $(B)/ansible deploy/ansible
 
 .PHONY: audit
 audit: build $(B)/audit/.tools ## known vulnerabilities, licences, secrets, bill of materials; build/audit/sbom.json; 1: something is wrong, 2: not all could be asked

@@ -20,6 +20,8 @@ DOORS = {
     "vici": ("agents/ipsec/charon.py",),
     "libvirt": ("agents/hypervisors/libvirt/connection.py",),
     "libvirt_qemu": ("agents/hypervisors/libvirt/connection.py",),
+    "ansible": ("deploy/ansible/",),
+    "ansible_collections": ("deploy/ansible/",),
     "aiosqlite": ("controller/db/sqlite_connection.py",),
     "h11": ("controller/server/connections.py",),
     "grpc": ("agents/bgp/gobgp/",),

@@ -98,7 +98,7 @@ class Snapshot:
 
     @cached_property
     def by_id(self) -> Mapping[tuple[Noun, int], Thing]:
-        """All objects but virtual machines, by kind and id."""
+        """Sites, locations, devices and interfaces, by kind and id."""
         kinds = (self.sites, self.locations, self.devices, self.interfaces, self.vm_interfaces)
         return {(thing.noun, thing.id): thing for kind in kinds for thing in kind}
 

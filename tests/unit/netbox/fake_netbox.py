@@ -1,8 +1,6 @@
 """A fake NetBox: the reading half of the REST API of NetBox 4 over real HTTP. It filters and pages as the real one
 does, checks the token, and refuses choices that it does not have. Tests set its objects and its faults."""
 
-import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from tests.unit.controller.fake_routeserver import serving
 from tests.unit.netbox.objects import Json, Objects
+from tests.unit.threaded import served
 
 TOKEN = "nbt_4f5a6b7c8d9e.an-invented-secret-for-tests"
 
@@ -108,21 +106,6 @@ def busy(status: int = 503) -> Response:
 
 @contextmanager
 def running(netbox: FakeNetBox, **options: Any) -> Iterator[FakeNetBox]:
-    """Serve a fake NetBox in a thread of its own. `options` are uvicorn's, such as those for TLS."""
-    ready, end = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
-
-    async def serve() -> None:
-        async with serving(netbox.app, grace=0, **options) as netbox.url:
-            ready.set()
-            await end.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    try:
-        assert ready.wait(20), "the fake NetBox did not start"
+    """Serve a fake NetBox. `options` are uvicorn's, such as those for TLS."""
+    with served(netbox.app, **options) as netbox.url:
         yield netbox
-    finally:
-        loop.call_soon_threadsafe(end.set)
-        thread.join()
-        loop.close()
