@@ -38,7 +38,7 @@ class NetBox:
     def __init__(self, url: str, token: str, root_file: str | None = None) -> None:
         self.url = _base(url)
         self.notes: list[str] = []
-        """What users should know: choices of the mapping that NetBox does not have."""
+        """Choices of the mapping that NetBox does not have, for users."""
         self._api: Any = pynetbox.api(self.url, token=token)
         self._api.http_session = _session(self.url, root_file)
 

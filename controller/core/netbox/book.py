@@ -64,10 +64,6 @@ class Book:
         fields = self.objects[section][name] = {}
         return Draft(self, section, name, thing, of, fields)
 
-    def owner(self, section: str, name: str) -> Thing | None:
-        """Return the object of NetBox that became the one of this name."""
-        return self._owners.get((section, name))
-
     def drop_wrong(self) -> None:
         """Forget the objects that have an error."""
         for section, name, _ in self._told:

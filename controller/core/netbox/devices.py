@@ -15,7 +15,7 @@ _INTERFACES = {"dcim.interface": Noun.INTERFACE, "virtualization.vminterface": N
 def draft(book: Book, snapshot: Snapshot, mapping: Mapping) -> None:
     """Draft a device of each selected device and IP address."""
     for device in snapshot.devices:
-        if not selected(device, mapping.devices) or cloudlets.is_pe(device, mapping.cloudlets):
+        if not _selected(device, mapping.devices) or cloudlets.is_pe(device, mapping.cloudlets):
             continue
         if one := book.draft(DEVICES, device, mapping.devices, str(device.content.get("name") or "")):
             _known_by(one, snapshot.interfaces_of.get(device.id, ()))
@@ -25,7 +25,7 @@ def draft(book: Book, snapshot: Snapshot, mapping: Mapping) -> None:
             _known_by(one, _interface_of(address, snapshot))
 
 
-def selected(thing: Thing, of: Section) -> bool:
+def _selected(thing: Thing, of: Section) -> bool:
     """Return whether a section selects an object, which may have been read for something else."""
     named = bool(thing.tags & set(of.tags)) or thing.slug("role") in of.roles
     return named and (not of.statuses or thing.status in of.statuses)
@@ -77,5 +77,5 @@ def mac_of(interface: Thing) -> str:
     """Return the primary MAC address of an interface, or its only one; empty without."""
     if primary := text(interface.content.get("mac_address")):
         return primary
-    others = interface.content.get("mac_addresses") or ()
+    others = list(interface.content.get("mac_addresses") or ())
     return text(others[0]) if len(others) == 1 else ""

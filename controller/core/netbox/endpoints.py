@@ -60,6 +60,10 @@ def _lans(book: Book, snapshot: Snapshot, mapping: Mapping) -> dict[str, Lan]:
         cloudlet = book.names.get(site) or str(site.content.get("slug") or site.id)
         proposed = text(prefix.custom(of.custom_field("name"))) or f"{cloudlet}-{lan}"
         one = found.setdefault(proposed, Lan(site))
+        if one.site != site:
+            message = f"its name {proposed} is that of an endpoint at site {one.site.name} ({one.site.url})"
+            book.wrong(prefix, message, f"{prefix.fill(of.custom_field('name'))} with another name")
+            continue
         (one.prefixes6 if _is_six(prefix) else one.prefixes).append(prefix)
     return found
 
@@ -76,10 +80,11 @@ def _site(book: Book, snapshot: Snapshot, prefix: Thing, sites: Section) -> Thin
         return None
     site = snapshot.by_id.get((Noun.SITE, number))
     if site is None:
-        tags = " or ".join(sites.tags)
-        remedy = (
-            f"tag that site {tags}, or untag the prefix" if tags else "let the mapping's cloudlets select that site"
-        )
+        wanted = [
+            f"tag {' or '.join(sites.tags)}",
+            *([f"status {' or '.join(sites.statuses)}"] if sites.statuses else []),
+        ]
+        remedy = f"give that site the {' and the '.join(wanted)}, or do not select the prefix"
         book.wrong(prefix, f"its site {_site_name(prefix)} is not imported", remedy)
     return site
 

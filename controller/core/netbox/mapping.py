@@ -75,4 +75,5 @@ def _section(name: str, given: Map[str, Any]) -> Section:
     known = FORM.schema["$defs"][name]["properties"]
     found = {key: given.get(key, part["default"]) for key, part in known.items() if "default" in part}
     found |= {key: given.get(key, {}) for key in ("fields", "defaults") if key in known}
-    return Section(**{key: tuple(value) if isinstance(value, list) else value for key, value in found.items()})
+    made: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+    return Section(**made)

@@ -147,7 +147,7 @@ def test_a_busy_netbox_is_asked_again(weft: Weft, netbox: FakeNetBox, monkeypatc
     monkeypatch.setattr("urllib3.util.retry.time.sleep", slept.append)
     netbox.failing = [busy(), busy(429)]
     assert weft(*IMPORT, netbox.url).out == TOWNS and slept == [1, 1]
-    netbox.failing = [busy() for _ in range(RETRIES.total + 1)]
+    netbox.failing = [busy() for _ in range(int(RETRIES.total or 0) + 1)]
     result = weft(*IMPORT, netbox.url)
     assert result.code == 4 and "with 503 (Service Unavailable); try again later" in result.err
     netbox.failing = [PlainTextResponse("<h1>Server Error (500)</h1>", 500)]

@@ -182,7 +182,7 @@ def test_only_prefixes_of_some_vrfs(objects: Objects) -> None:
         (
             0,
             {"scope_id": 3, "scope": nested(site(3, "rome"), "display_url")},
-            "its site Rome (https://netbox.test/dcim/sites/3/) is not imported; tag that site weft, or untag the",
+            "its site Rome (https://netbox.test/dcim/sites/3/) is not imported; give that site the tag weft and the",
         ),
         (0, {"prefix": "10.1.0.0/30"}, "prefix 10.1.0.0/24: "),
         (0, {"custom_fields": {"weft_vni": 77}}, "turin is a VPLS PE: its VNIs are labels"),
@@ -205,6 +205,14 @@ def test_only_prefixes_of_some_vrfs(objects: Objects) -> None:
 def test_a_wrong_prefix(objects: Objects, number: int, change: Json, words: str) -> None:
     objects["ipam/prefixes"][number] |= change
     assert any(words in found and "/ipam/prefixes/" in found for found in findings(objects)), findings(objects)
+
+
+def test_a_name_is_not_shared_by_two_sites(objects: Objects) -> None:
+    objects["ipam/prefixes"][0]["custom_fields"] = objects["ipam/prefixes"][2]["custom_fields"] = {"weft_name": "lab"}
+    assert any(
+        "/ipam/prefixes/3/: prefix 10.2.0.0/24: its name lab is that of an endpoint at site Turin" in found
+        for found in findings(objects)
+    )
 
 
 def test_a_lan_of_a_site_that_is_wrong_is_not_told_as_well(objects: Objects) -> None:

@@ -27,7 +27,7 @@ class AppliedText:
 
     def plan(self, **terms: object) -> dict[str, Any]:
         """Return the plan. It ends the module if the text is wrong, or if devices would lose their VMs."""
-        found = self.client.send_text(self._noun, "plan", text=self.text, filename=self._file, **terms)
+        found: dict[str, Any] = self.client.send_text(self._noun, "plan", text=self.text, filename=self._file, **terms)
         for one in found["warnings"]:
             self._module.warn(f"{one['file']}:{one['line']}:{one['column']}: {one['message']}")
         if found["disconnects"] and not self._module.params["allow_disconnect"]:
@@ -44,7 +44,10 @@ class AppliedText:
         """Apply the text as planned. Return the answer."""
         etag = found["etag"]
         terms.update(planned=found["planned"], allow_disconnect=self._module.params["allow_disconnect"])
-        return self.client.send_text(self._noun, "apply", text=self.text, etag=etag, filename=self._file, **terms)
+        answer: dict[str, Any] = self.client.send_text(
+            self._noun, "apply", text=self.text, etag=etag, filename=self._file, **terms
+        )
+        return answer
 
     def end(self, found: dict[str, Any], answer: dict[str, Any] | None, changed: bool, **more: Any) -> None:
         """End the module, with the plan, the difference of the texts and the effect."""

@@ -64,6 +64,7 @@ change:
 """
 
 from pathlib import Path
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.weft.weft.plugins.module_utils.applied_text import OPTIONS as OF_TEXTS
@@ -72,7 +73,7 @@ from ansible_collections.weft.weft.plugins.module_utils.new_secret import NewSec
 from ansible_collections.weft.weft.plugins.module_utils.rest_client import OPTIONS
 
 
-def _files(module: AnsibleModule, plan: dict[str, list[dict[str, object]]]) -> dict[str, Path]:
+def _files(module: AnsibleModule, plan: dict[str, Any]) -> dict[str, Path]:
     """Return the files for the tokens of new cloudlets that have an agent."""
     to = module.params["tokens_to"]
     new = [step for step in plan["steps"] if step["action"] == "create" and step["section"] == "cloudlets"]
