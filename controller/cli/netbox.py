@@ -28,8 +28,11 @@ AT_ONCE = 100
 OLDEST = 4
 """The first release of NetBox whose objects are understood."""
 
-CHOICES = {"tag": "tag", "role": "role", "status": "status"}
-"""Filters by which objects are selected, and a user's words for them."""
+CHOICES = ("tag", "role", "status")
+"""Filters by which objects are selected."""
+
+LOCAL = ("localhost", "127.0.0.1", "::1")
+"""Hosts that a token reaches without a network."""
 
 
 class NetBox:
@@ -38,7 +41,9 @@ class NetBox:
     def __init__(self, url: str, token: str, root_file: str | None = None) -> None:
         self.url = _base(url)
         self.notes: list[str] = []
-        """Choices of the mapping that NetBox does not have, for users."""
+        """Warnings: choices of the mapping that NetBox does not have, and a token in the clear."""
+        if self.url.startswith("http:") and urlsplit(self.url).hostname not in LOCAL:
+            self.notes.append("the token goes there in the clear: use https://")
         self._api: Any = pynetbox.api(self.url, token=token)
         self._api.http_session = _session(self.url, root_file)
 
@@ -238,7 +243,7 @@ def _unknown(error: Any, query: dict[str, Any]) -> str | None:
         return None
     if error.req.status_code != 400 or not isinstance(body, dict):
         return None
-    found = [f"{word} {query[key]!r}" for key, word in CHOICES.items() if key in body and key in query]
+    found = [f"{key} {query[key]!r}" for key in CHOICES if key in body and key in query]
     return " or ".join(found) or None
 
 

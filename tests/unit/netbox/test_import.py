@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.responses import PlainTextResponse, RedirectResponse
 
-from controller.cli.netbox import AT_ONCE, RETRIES
+from controller.cli.netbox import AT_ONCE, RETRIES, NetBox
 from tests.unit.cli.conftest import Weft
 from tests.unit.controller.webhook_receiver import certificate
 from tests.unit.netbox.fake_netbox import TOKEN, FakeNetBox, busy, running
@@ -135,6 +135,11 @@ def test_a_wrong_url(weft: Weft, monkeypatch: pytest.MonkeyPatch, url: str, word
     monkeypatch.setenv("WEFT_NETBOX_TOKEN", TOKEN)
     result = weft(*IMPORT, url)
     assert result.code == 2 and words in result.err and "hers" not in result.err
+
+
+def test_a_token_in_the_clear_is_told() -> None:
+    assert NetBox("http://netbox.test", TOKEN).notes == ["the token goes there in the clear: use https://"]
+    assert NetBox("http://127.0.0.1:8000", TOKEN).notes == NetBox("https://netbox.test", TOKEN).notes == []
 
 
 def test_netbox_is_away(weft: Weft, netbox: FakeNetBox) -> None:
