@@ -12,9 +12,12 @@ BIN      := $(B)/bin
 GO       := $(BIN)/go
 TOPOLOGY ?= lab/topologies/demo.yaml
 HELM     := v3.22.0
+TOFU     := v1.12.6
 # What some tests call, each in an environment of its own.
-TOOLS    := $(B)/generator/.tools $(B)/manual-tools/.tools $(B)/chart/.tools $(B)/ansible/.tools
+TOOLS    := $(B)/generator/.tools $(B)/manual-tools/.tools $(B)/chart/.tools $(B)/ansible/.tools $(B)/tofu/.tools \
+  $(BIN)/terraform-provider-weft
 UI_SRC   := $(shell find controller/ui -path controller/ui/node_modules -prune -o -type f -print)
+TF_SRC   := $(shell find deploy/terraform -name '*.go' -o -name 'go.*' 2>/dev/null)
 GO_SRC   := $(shell find routeserver agents/transfer -name '*.go' -o -name 'go.*' 2>/dev/null)
 
 export PATH := $(abspath $(BIN)):$(abspath $(VENV)/bin):$(PATH)
@@ -104,6 +107,10 @@ $(BIN)/weft-images: $(GO_SRC) | $(GO)
 	@echo "== weft-images"
 	@cd agents/transfer && go build -trimpath -o $(abspath $@) ./cmd/weft-images
 
+$(BIN)/terraform-provider-weft: $(TF_SRC) | $(GO)
+	@echo "== terraform-provider-weft (a minute the first time)"
+	@cd deploy/terraform && CGO_ENABLED=0 go build -trimpath -o $(abspath $@) ./cmd/terraform-provider-weft
+
 $(BIN)/gobgpd: routeserver/go.mod | $(GO)
 	@echo "== gobgpd 4.8.0 (the PE's speaker; a minute the first time)"
 	@cd routeserver && go build -trimpath -o $(abspath $@) github.com/osrg/gobgp/v4/cmd/gobgpd
@@ -124,6 +131,10 @@ guests: | $(B)/.python ## the lab's guest: kernel, initramfs and disk from Debia
 .PHONY: packages
 packages: build $(B)/manual-tools/.tools ## Debian packages and a repository of them for apt; RELEASE="bookworm trixie" ARCH="amd64 arm64" WEFT_SIGNING_KEY=ID; build/packages/repository
 	$(PY) -m deploy.packages $(if $(RELEASE),--release $(RELEASE)) $(if $(ARCH),--architecture $(ARCH))
+
+.PHONY: terraform
+terraform: build ## the provider for Terraform and OpenTofu as a filesystem mirror, with checksums; PLATFORM="linux_amd64 linux_arm64 darwin_arm64"; build/terraform
+	$(PY) -m deploy.terraform $(if $(PLATFORM),--platform $(PLATFORM))
 
 # -- lab ------------------------------------------------------------------------------------------------------------
 .PHONY: lab-up lab-status lab-down
@@ -160,6 +171,13 @@ $(B)/chart/.tools: tests/chart/requirements.txt | $(B)/.python $(GO)
 	@echo "== helm and Kubernetes' schemas in build/chart (minutes, the first time)"
 	@python3 -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check -r $<
 	@GOBIN=$(abspath $(@D))/bin go install helm.sh/helm/v3/cmd/helm@$(HELM)
+	@touch $@
+
+# OpenTofu, which runs the provider of deploy/terraform.
+$(B)/tofu/.tools: | $(GO)
+	@echo "== OpenTofu $(TOFU) in build/tofu (minutes, the first time)"
+	@mkdir -p $(@D)
+	@GOBIN=$(abspath $(@D))/bin go install github.com/opentofu/opentofu/cmd/tofu@$(TOFU)
 	@touch $@
 
 .PHONY: manual

@@ -14,6 +14,7 @@ _PACKAGES = {
     "weft-routeserver": ("routeserver", "./cmd/weft-routeserver"),
     "weft-transfer": ("agents/transfer", "./cmd/weft-transfer"),
     "weft-images": ("agents/transfer", "./cmd/weft-images"),
+    "terraform-provider-weft": ("deploy/terraform", "./cmd/terraform-provider-weft"),
     "gobgpd": ("routeserver", "github.com/osrg/gobgp/v4/cmd/gobgpd"),
     "gobgp": ("routeserver", "github.com/osrg/gobgp/v4/cmd/gobgp"),
 }
@@ -26,12 +27,14 @@ _MODULE = re.compile(r"^\t(?:dep|=>)\t(\S+)\t(v\S+)", re.MULTILINE)
 _LICENCES = re.compile(r"(?i)^(licen[cs]e|copying|notice)")
 
 
-def build(repository: Path, names: Sequence[str], architecture: str, version: Version, into: Path) -> None:
-    """Compile the programs into a folder. Raises NotBuilt."""
+def build(
+    repository: Path, names: Sequence[str], architecture: str, version: Version, into: Path, system: str = "linux"
+) -> None:
+    """Compile the programs into a folder, for an operating system as Go calls it. Raises NotBuilt."""
     into.mkdir(parents=True, exist_ok=True)
     for name in names:
         module, package = _PACKAGES[name]
-        environment = {"CGO_ENABLED": "0", "GOOS": "linux", "GOARCH": architecture}
+        environment = {"CGO_ENABLED": "0", "GOOS": system, "GOARCH": architecture}
         flags, tags = "-s -w", "netgo,osusergo"
         if package.startswith("./"):  # others' programs stay the same from one version of ours to the next
             flags += f" -X main.version={version.python}"

@@ -8,7 +8,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-GO_MODULES = ("routeserver", "agents/transfer")
+GO_MODULES = ("routeserver", "agents/transfer", "deploy/terraform")
 """The folders of the Go modules. A module is called weft/ and its folder."""
 
 Graph = Mapping[str, Set[str]]

@@ -128,7 +128,7 @@ def _modules(site: Path, packages: tuple[str, ...]) -> list[str]:
 _NEEDS_C = "github.com/DataDog/zstd"
 
 
-@pytest.mark.parametrize("module", ["routeserver", "agents/transfer"])
+@pytest.mark.parametrize("module", ["routeserver", "agents/transfer", "deploy/terraform"])
 def test_go_code_fits_every_architecture(module: str) -> None:
     """Types of system calls differ by architecture. Code that needs a C compiler for another one is left out here."""
     for other in ARCHITECTURES:

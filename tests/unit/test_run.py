@@ -53,7 +53,7 @@ def test_all_parts_run(suite: Path, tier: str) -> None:
     done = run(suite, tier)
     assert done.returncode == 0, done.stdout + done.stderr
     called = (suite / "called").read_text()
-    for word in ("tests/unit", "tests/conformance tests/integration", "-C routeserver", "-C agents/transfer", "lint"):
+    for word in ("tests/unit", "tests/conformance tests/integration", "-C routeserver", "-C deploy/terraform", "lint"):
         assert word in called, called
     assert ("test -short ./..." in called) is (tier == "smoke")
     assert ("test -race ./..." in called) is (tier == "all")

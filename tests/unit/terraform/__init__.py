@@ -1,0 +1,1 @@
+"""The provider for Terraform (`deploy/terraform`), run by OpenTofu against a controller."""
