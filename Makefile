@@ -189,7 +189,7 @@ ansible: build $(B)/ansible/.tools ## the Ansible collection weft.weft; build/an
 	$(B)/ansible/bin/ansible-galaxy collection build --force --output-path $(B)/ansible deploy/ansible
 
 .PHONY: audit
-audit: build $(B)/audit/.tools ## known vulnerabilities, licences, secrets, bill of materials; build/audit/sbom.json; 1: something is wrong, 2: not all could be asked
+audit: build $(B)/audit/.tools $(BIN)/terraform-provider-weft ## known vulnerabilities, licences, secrets, bill of materials; build/audit/sbom.json; 1: something is wrong, 2: not all could be asked
 	@$(PY) -m tests.audit --tools $(abspath $(B))/audit/bin --output $(abspath $(B))/audit
 
 .PHONY: dev hooks architecture

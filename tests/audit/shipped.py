@@ -12,7 +12,7 @@ from controller.wire.release import DISTRIBUTION
 EXTRAS = ("controller", "agent", "cli", "libvirt", "postgres", "traces")
 """The extras of pyproject.toml that are shipped; the lab and the development and test tools are not."""
 
-PROGRAMS = ("weft-routeserver", "weft-transfer", "weft-images", "gobgpd", "gobgp")
+PROGRAMS = ("weft-routeserver", "weft-transfer", "weft-images", "terraform-provider-weft", "gobgpd", "gobgp")
 
 STANDARD = "stdlib"
 """Go's standard library, as the Go vulnerability database calls it."""

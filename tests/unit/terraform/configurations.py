@@ -21,7 +21,7 @@ resource "weft_cloudlet" "c3" {
 resource "weft_endpoint" "lan" {
   for_each = { c1 = "10.1.0.0/24", c2 = "10.2.0.0/24" }
   name     = "${each.key}-lan"
-  cloudlet = weft_cloudlet.pe[each.key].name
+  cloudlet = weft_cloudlet.pe[each.key].id
   prefix   = each.value
   prefix6  = each.key == "c1" ? "2001:DB8:1::/64" : null
   ports    = ["md*", "vm*"]
@@ -29,7 +29,7 @@ resource "weft_endpoint" "lan" {
 
 resource "weft_endpoint" "c3" {
   name       = "c3-lan"
-  cloudlet   = weft_cloudlet.c3.name
+  cloudlet   = weft_cloudlet.c3.id
   prefix     = "10.3.0.0/24"
   max_routes = 100
 }
@@ -38,7 +38,7 @@ resource "weft_vcp" "blue" {
   name        = "blue"
   flavour     = "evpn"
   description = "Clinics"
-  members     = [for lan in weft_endpoint.lan : lan.name]
+  members     = [for lan in weft_endpoint.lan : lan.id]
 }
 
 resource "weft_device" "m1" {
@@ -54,8 +54,8 @@ resource "weft_device" "m2" {
 
 resource "weft_vm" "web" {
   name     = "web"
-  device   = weft_device.m1.name
-  endpoint = weft_endpoint.c3.name
+  device   = weft_device.m1.id
+  endpoint = weft_endpoint.c3.id
   image    = "debian"
   memory   = 512 * 1024 * 1024
   disk     = { base = "debian", bytes = 1024 * 1024 * 1024 }
@@ -76,7 +76,7 @@ resource "weft_cloudlet" "pe" {
 resource "weft_endpoint" "lan" {
   for_each = { c1 = "10.1.0.0/24", c2 = "10.2.0.0/24" }
   name     = "${each.key}-lan"
-  cloudlet = weft_cloudlet.pe[each.key].name
+  cloudlet = weft_cloudlet.pe[each.key].id
   prefix   = each.value
 }
 """

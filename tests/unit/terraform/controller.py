@@ -36,7 +36,7 @@ class Controller:
         return [one["name"] for one in self.get(f"/{collection}")["items"]]
 
     def weft(self, *words: str) -> None:
-        """Run `weft` as an operator does who knows nothing of Terraform."""
+        """Run `weft` as an operator does beside Terraform."""
         command = [sys.executable, "-c", "from controller.cli.start import main; main()", "--url", self.url, *words]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stderr

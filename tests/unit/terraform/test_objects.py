@@ -60,7 +60,7 @@ def test_what_can_change_changes_in_place(region: Workspace) -> None:
         ('{ city = "turin" }', '{ tier = "edge" }'),
         ('"192.0.2.3"', '"192.0.2.33"'),
         ("max_routes = 100", "lease_seconds = 600"),
-        ("[for lan in weft_endpoint.lan : lan.name]", '["c2-lan"]'),
+        ("[for lan in weft_endpoint.lan : lan.id]", '["c2-lan"]'),
         ('{ mac = "0200.5e00.0012" }', '{ client_id = "0102" }'),
         ('options  = { cmdline = "quiet" }\n  check    = "tcp:80"', 'options = { console = "ttyS0" }\n  cpu = "max"'),
     )
@@ -96,6 +96,15 @@ def test_what_cannot_change_is_replaced(region: Workspace) -> None:
     }  # fmt: skip
     region.apply()
     assert region.controller.get("/vms/web")["endpoint"] == "c3-hall"
+    assert region.controller.get("/vcps/blue")["members"] == ["c1-lan", "c2-lan"]
+
+
+def test_a_replacement_takes_along_what_stands_on_it(region: Workspace) -> None:
+    changed(region, ('c2 = "192.0.2.2"', 'c4 = "192.0.2.4"'), ('c2 = "10.2.0.0/24"', 'c4 = "10.2.0.0/24"'))
+    region.apply()
+    assert region.controller.get("/vcps/blue")["members"] == ["c1-lan", "c4-lan"]
+    region.tofu("apply", "-auto-approve", "-no-color", "-replace", 'weft_cloudlet.pe["c1"]')
+    region.is_settled()
     assert region.controller.get("/vcps/blue")["members"] == ["c1-lan", "c2-lan"]
 
 

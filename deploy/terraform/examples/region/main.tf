@@ -30,7 +30,7 @@ resource "weft_cloudlet" "town" {
 resource "weft_endpoint" "lan" {
   for_each = local.towns
   name     = "${each.key}-lan"
-  cloudlet = weft_cloudlet.town[each.key].name
+  cloudlet = weft_cloudlet.town[each.key].id
   prefix   = each.value.prefix
   ports    = ["md*", "vm*"]
 }
@@ -42,8 +42,8 @@ resource "weft_device" "scanner" {
 
 resource "weft_vm" "scanner" {
   name     = "scanner-vm"
-  device   = weft_device.scanner.name
-  endpoint = weft_endpoint.lan["turin"].name
+  device   = weft_device.scanner.id
+  endpoint = weft_endpoint.lan["turin"].id
   image    = "debian"
   memory   = 512 * 1024 * 1024
   disk     = { base = "debian", bytes = 2 * 1024 * 1024 * 1024 }

@@ -98,8 +98,8 @@ func (c *cloudlet) invited(found cloudletAnswer) {
 }
 
 // complete asks for another token if that of a new cloudlet was lost with the controller's first answer.
-func (c *cloudlet) complete(ctx context.Context, work *work, wanted *cloudlet) {
-	if !wanted.ID.IsUnknown() || !c.Token.IsNull() || c.Unmanaged.ValueBool() {
+func (c *cloudlet) complete(ctx context.Context, work *work, before, wanted *cloudlet) {
+	if before != nil || !c.Token.IsNull() || c.Unmanaged.ValueBool() {
 		return
 	}
 	seconds := fields{"token_seconds": wanted.TokenSeconds.ValueInt64()}

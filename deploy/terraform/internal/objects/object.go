@@ -28,9 +28,10 @@ type model[T any] interface {
 	fill(ctx context.Context, answer *api.Answer) error
 }
 
-// completed is a model with more to do after it is made or changed; `wanted` is the planned one.
+// completed is a model with more to do after it is made or changed. `before` is the one in the state, nil for a new object,
+// and `wanted` the planned one.
 type completed[T any] interface {
-	complete(ctx context.Context, work *work, wanted *T)
+	complete(ctx context.Context, work *work, before, wanted *T)
 }
 
 // emptied is a model with something to do before it can be removed.
@@ -116,7 +117,7 @@ func (o *object[T, M]) Create(ctx context.Context, req resource.CreateRequest, r
 		return
 	}
 	o.keep(ctx, answer, &made, work, &resp.State, resp.Private)
-	o.complete(ctx, &made, &wanted, work, &resp.State)
+	o.complete(ctx, &made, nil, &wanted, work, &resp.State)
 }
 
 func (o *object[T, M]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -158,7 +159,7 @@ func (o *object[T, M]) Update(ctx context.Context, req resource.UpdateRequest, r
 		return
 	}
 	o.keep(ctx, answer, &present, work, &resp.State, resp.Private)
-	o.complete(ctx, &present, &wanted, work, &resp.State)
+	o.complete(ctx, &present, &before, &wanted, work, &resp.State)
 }
 
 func (o *object[T, M]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
@@ -176,9 +177,9 @@ func (o *object[T, M]) Delete(ctx context.Context, req resource.DeleteRequest, r
 }
 
 // complete does what is left to do after the object is made or changed. The state has its progress even if it fails.
-func (o *object[T, M]) complete(ctx context.Context, present, wanted *T, work *work, state *tfsdk.State) {
+func (o *object[T, M]) complete(ctx context.Context, present, before, wanted *T, work *work, state *tfsdk.State) {
 	if more, ok := any(present).(completed[T]); ok && !work.diagnostics.HasError() {
-		more.complete(ctx, work, wanted)
+		more.complete(ctx, work, before, wanted)
 		work.diagnostics.Append(state.Set(ctx, present)...)
 	}
 }

@@ -53,14 +53,21 @@ func (v *vcp) fill(_ context.Context, answer *api.Answer) error {
 	return nil
 }
 
-// complete lets members leave and join, in this order, as an endpoint that joins may take the place of one that leaves.
-func (v *vcp) complete(ctx context.Context, work *work, wanted *vcp) {
+// complete lets members leave and join, in this order, as an endpoint that joins may take the place of one that leaves. It
+// does what the plan shows: an endpoint that joined meanwhile stays, and the next plan shows it. The pool's entity tag says
+// nothing here, since the removal of an endpoint, perhaps by the same plan, changes it.
+func (v *vcp) complete(ctx context.Context, work *work, before, wanted *vcp) {
 	if wanted.Members.IsNull() {
 		return
 	}
+	work.private = nil
 	there, then := members(ctx, v.Members), members(ctx, wanted.Members)
+	known := there
+	if before != nil && !before.Members.IsNull() {
+		known = members(ctx, before.Members)
+	}
 	for _, one := range there {
-		if !slices.Contains(then, one) && !v.left(ctx, work, one) {
+		if slices.Contains(known, one) && !slices.Contains(then, one) && !v.left(ctx, work, one) {
 			return
 		}
 	}
@@ -69,10 +76,12 @@ func (v *vcp) complete(ctx context.Context, work *work, wanted *vcp) {
 			return
 		}
 	}
+	v.Members = wanted.Members
 }
 
 // empty lets all members leave that the configuration has put there.
 func (v *vcp) empty(ctx context.Context, work *work) {
+	work.private = nil
 	for _, one := range members(ctx, v.Members) {
 		if !v.left(ctx, work, one) {
 			return

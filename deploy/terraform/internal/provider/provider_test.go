@@ -180,8 +180,8 @@ func TestAPoolIsAsFarAsItCame(t *testing.T) {
 	controller.answers["DELETE vcps/blue/members/c1-lan"] = []answer{{200, "{}", nil}}
 	controller.answers["DELETE vcps/blue"] = []answer{{200, "{}", nil}}
 	terraform.remove(made)
-	if found := controller.last(t, "DELETE vcps/blue/members/c1-lan"); found.ifMatch != `"7-1"` || !made.state.IsNull() {
-		t.Error(found, terraform.errors())
+	if controller.last(t, "DELETE vcps/blue/members/c1-lan"); !made.state.IsNull() {
+		t.Error(terraform.errors())
 	}
 }
 
@@ -198,7 +198,7 @@ func TestAVMsOwnIdentityIsNoDifference(t *testing.T) {
 	terraform.apply(made, values{"name": text("m1"), "mac": text("0200.5E00.0001")})
 	for _, wanted := range []bool{false, true} {
 		terraform.refresh(made)
-		if found := made.attribute(t, "vm"); strings.Contains(found, "client_id") != wanted {
+		if found := made.attribute(t, "vm"); strings.Contains(found, "0102") != wanted {
 			t.Error(found)
 		}
 	}

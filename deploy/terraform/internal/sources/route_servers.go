@@ -7,7 +7,7 @@ import (
 	"weft/deploy/terraform/internal/api"
 )
 
-// routeServers are those of the region. What changes from minute to minute is left out.
+// routeServers are those of the region, without their state, which changes from minute to minute.
 type routeServers struct {
 	Items []struct {
 		Name    string `tfsdk:"name"`
