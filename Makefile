@@ -173,11 +173,12 @@ $(B)/chart/.tools: tests/chart/requirements.txt | $(B)/.python $(GO)
 	@GOBIN=$(abspath $(@D))/bin go install helm.sh/helm/v3/cmd/helm@$(HELM)
 	@touch $@
 
-# OpenTofu, which runs the provider of deploy/terraform.
+# OpenTofu, which runs the provider of deploy/terraform. Its module replaces another, so that `go install` refuses it.
 $(B)/tofu/.tools: | $(GO)
 	@echo "== OpenTofu $(TOFU) in build/tofu (minutes, the first time)"
 	@mkdir -p $(@D)
-	@GOBIN=$(abspath $(@D))/bin go install github.com/opentofu/opentofu/cmd/tofu@$(TOFU)
+	@source=$$(go mod download -json github.com/opentofu/opentofu@$(TOFU) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') && test -n "$$source" \
+	  && CGO_ENABLED=0 go -C "$$source" build -trimpath -o $(abspath $(@D))/bin/tofu ./cmd/tofu
 	@touch $@
 
 .PHONY: manual

@@ -43,7 +43,7 @@ def test_a_policy_shows_its_steps_and_is_applied_as_planned(pair: Workspace) -> 
 
 def test_errors_have_line_and_column(pair: Workspace) -> None:
     pair.write(PAIR + FILED, pools=BOTH.replace("c2-lan", "c2-lam"))
-    with pytest.raises(Failed, match=r"pools\.yaml:3:44: .*did you mean 'c2-lan'.*\^") as failed:
+    with pytest.raises(Failed, match=r"pools\.yaml:3:43: .*did you mean 'c2-lan'.*\^") as failed:
         pair.plan()
     assert "with weft_policy.this" in str(failed.value)
     pair.write(PAIR + FILED, pools=BOTH.replace("members", "membres"))

@@ -7,6 +7,10 @@ type Effect struct {
 	InForce     *bool `json:"in_force"`
 	Unreachable []string
 	Behind      []string
+	Agents      []struct {
+		Cloudlet  string
+		Confirmed bool
+	}
 	Interrupted []struct{ Kind, Name, What string }
 }
 
@@ -21,6 +25,15 @@ func (e Effect) Delay() string {
 	}
 	if len(e.Behind) > 0 {
 		said = append(said, "PEs that do not take what they are sent: "+strings.Join(e.Behind, ", ")+".")
+	}
+	waiting := []string{}
+	for _, agent := range e.Agents {
+		if !agent.Confirmed {
+			waiting = append(waiting, agent.Cloudlet)
+		}
+	}
+	if len(waiting) > 0 {
+		said = append(said, "Cloudlets whose agents have not reported it: "+strings.Join(waiting, ", ")+".")
 	}
 	return strings.Join(append(said, "`weft doctor` says more."), " ")
 }

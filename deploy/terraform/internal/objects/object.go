@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"reflect"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -77,18 +78,18 @@ func (o *object[T, M]) ImportState(
 func (o *object[T, M]) ModifyPlan(
 	ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse,
 ) {
-	settled := req.Config.Raw.IsFullyKnown() && len(resp.RequiresReplace) == 0
-	if !o.rehearses || o.client == nil || req.State.Raw.IsNull() || req.Plan.Raw.IsNull() || !settled {
+	updated := !req.State.Raw.IsNull() && !req.Plan.Raw.IsNull()
+	if !o.rehearses || o.client == nil || !updated || !req.Config.Raw.IsFullyKnown() {
 		return
 	}
 	var before, after T
 	resp.Diagnostics.Append(req.State.Get(ctx, &before)...)
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &after)...)
-	if resp.Diagnostics.HasError() || M(&before).named() != M(&after).named() {
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	changed := M(&after).patch(ctx, &before)
-	if len(changed) == 0 {
+	if len(changed) == 0 || replaced(M(&before).body(ctx), M(&after).body(ctx), changed) {
 		return
 	}
 	doing := "change " + o.noun + " " + M(&after).named()
@@ -100,6 +101,16 @@ func (o *object[T, M]) ModifyPlan(
 		return
 	}
 	resp.Diagnostics.Append(interrupted(doing, answer)...)
+}
+
+// replaced returns whether objects differ in more than a change can change.
+func replaced(before, after, changed fields) bool {
+	for name := range after {
+		if _, changes := changed[name]; !changes && !reflect.DeepEqual(before[name], after[name]) {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *object[T, M]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {

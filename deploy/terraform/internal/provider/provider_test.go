@@ -120,7 +120,7 @@ func TestAPlanRehearsesAChange(t *testing.T) {
 		!strings.Contains(said[0].Attribute.String(), "vtep") {
 		t.Error(said)
 	}
-	planned = terraform.plan(made, with(given, "pe", text("evpn")))
+	planned = terraform.plan(made, with(with(given, "pe", text("evpn")), "vtep", text("192.0.2.9")))
 	if len(planned.RequiresReplace) != 1 || len(terraform.said) > 0 {
 		t.Error(planned.RequiresReplace, terraform.said)
 	}
