@@ -152,5 +152,7 @@ def test_each_is_imported_by_its_name(region: Workspace) -> None:
     spelt = {'weft_endpoint.lan["c1"]', "weft_device.m1", "weft_device.m2"}  # the configuration spells them otherwise
     assert plan.keys() <= spelt and all(actions == ["update"] for actions in plan.values()), plan
     region.apply()
+    region.tofu("state", "rm", "-no-color", "weft_device.m2")
     with pytest.raises(Failed, match="Cannot import non-existent remote object"):
-        region.tofu("import", "-no-color", "weft_device.m3", "m3")
+        region.tofu("import", "-no-color", "weft_device.m2", "m9")
+    region.tofu("import", "-no-color", "weft_device.m2", "m2")

@@ -49,8 +49,8 @@ def test_errors_have_line_and_column(pair: Workspace) -> None:
     pair.write(PAIR + FILED, pools=BOTH.replace("members", "membres"))
     with pytest.raises(Failed, match=r"pools\.yaml:3:\d+: "):
         pair.plan()
-    pair.write(PAIR + FILED, pools=BOTH + "tests:\n  - unreachable: {from: c1-lan, to: c2-lan}\n")
-    with pytest.raises(Failed, match=r"pools\.yaml:5:\d+: .*A text whose tests fail is not applied"):
+    pair.write(PAIR + FILED, pools=BOTH + "tests:\n  - isolated: {from: c1-lan, to: c2-lan}\n")
+    with pytest.raises(Failed, match=r"pools\.yaml:5:\d+: test 'isolated 1' failed"):
         pair.plan()
     pair.write(PAIR)
 
@@ -58,7 +58,7 @@ def test_errors_have_line_and_column(pair: Workspace) -> None:
 def test_a_plan_that_no_longer_holds_is_not_applied(pair: Workspace) -> None:
     pair.write(PAIR + FILED, pools=BOTH)
     pair.plan()
-    pair.controller.weft("vcp", "create", "blue", "--flavour", "evpn")
+    pair.controller.weft("vcp", "add", "blue", "--flavour", "evpn")
     with pytest.raises(Failed, match=r"inconsistent final plan.*planned"):
         pair.tofu("apply", "-no-color", "planned")
     assert members(pair) == []
@@ -93,6 +93,7 @@ def test_drift_from_the_policy_is_mended(pair: Workspace) -> None:
     for _ in range(2):
         pair.controller.weft("vcp", "leave", "blue", "c2-lan", "--yes")
         assert pair.plan() == {"weft_policy.this": ["update"]} and "+ c2-lan joins blue" in pair.told
+        assert "The region has drifted from the policy" in pair.told
         pair.apply()
         assert members(pair) == ["c1-lan", "c2-lan"]
 

@@ -19,7 +19,7 @@ RIGHT = {"name": '"c1"', "pe": '"evpn"', "vtep": '"192.0.2.1"', "more": ""}
     [
         ({"name": '"C1"'}, 'name = "C1".*1 to 63 lower-case letters'),
         ({"pe": '"mpls"'}, 'pe = "mpls".*"vpls" "evpn" "vpnv4" "vpnv6"'),
-        ({"vtep": '"192.0.2.300"'}, "Not an IPv4 address.*such as in|Not an IPv4 address"),
+        ({"vtep": '"192.0.2.300"'}, "Not an IPv4 address.*write it as in 192.0.2.1"),
         ({"more": "latitude = 45"}, "longitude"),
         ({"more": "latitude = 95\n longitude = 7"}, "latitude = 95.*between"),
         ({"more": "token_seconds = 0"}, "token_seconds = 0.*between"),

@@ -14,7 +14,7 @@ from tests.unit.terraform.controller import Controller
 TOFU = Path(os.environ.get("WEFT_TOFU", ROOT / "build/tofu/bin/tofu"))
 PROVIDER = ROOT / "build/bin" / mirror.PROGRAM
 
-REQUIRED = f'terraform {{ required_providers {{ weft = {{ source = "{mirror.SOURCE}" }} }} }}\n'
+REQUIRED = f'terraform {{\n required_providers {{\n  weft = {{ source = "{mirror.SOURCE}" }}\n }}\n}}\n'
 
 
 class Failed(Exception):  # noqa: N818 - OpenTofu's own words

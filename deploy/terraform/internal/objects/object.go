@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"weft/deploy/terraform/internal/api"
 	"weft/deploy/terraform/internal/said"
@@ -40,12 +41,19 @@ type emptied interface {
 	empty(ctx context.Context, work *work)
 }
 
+// dependent is a model that changes when objects are removed on which it stands. outdated returns whether the controller has
+// another one than the state, so that a plan which changes nothing in the state has something to do.
+type dependent interface {
+	outdated(ctx context.Context, client *api.Client) bool
+}
+
 // object is the resource of one kind of objects.
 type object[T any, M model[T]] struct {
 	noun, collection string
 	schema           schema.Schema
 	aliases          map[string]string
-	rehearses        bool // a PATCH of it can be rehearsed
+	rehearses        bool   // a PATCH of it can be rehearsed
+	volatile         string // an attribute that is known after an update alone, of a dependent model
 	validators       []resource.ConfigValidator
 	client           *api.Client
 }
@@ -79,7 +87,7 @@ func (o *object[T, M]) ModifyPlan(
 	ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse,
 ) {
 	updated := !req.State.Raw.IsNull() && !req.Plan.Raw.IsNull()
-	if !o.rehearses || o.client == nil || !updated || !req.Config.Raw.IsFullyKnown() {
+	if o.client == nil || !updated || !req.Config.Raw.IsFullyKnown() {
 		return
 	}
 	var before, after T
@@ -88,8 +96,11 @@ func (o *object[T, M]) ModifyPlan(
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	if one, ok := any(&before).(dependent); ok && one.outdated(ctx, o.client) {
+		resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root(o.volatile), types.BoolUnknown())...)
+	}
 	changed := M(&after).patch(ctx, &before)
-	if len(changed) == 0 || replaced(M(&before).body(ctx), M(&after).body(ctx), changed) {
+	if !o.rehearses || len(changed) == 0 || replaced(M(&before).body(ctx), M(&after).body(ctx), changed) {
 		return
 	}
 	doing := "change " + o.noun + " " + M(&after).named()

@@ -79,6 +79,17 @@ func (v *vcp) complete(ctx context.Context, work *work, before, wanted *vcp) {
 	v.Members = wanted.Members
 }
 
+// outdated returns whether members have left with their endpoints. An endpoint that is replaced in the same apply is removed
+// in between, and the pool then has the same members in state and plan. Without an answer, the change itself fails.
+func (v *vcp) outdated(ctx context.Context, client *api.Client) bool {
+	answer, err := client.Get(ctx, api.Path("vcps", v.named()))
+	found := vcpAnswer{}
+	if err != nil || answer.Read(&found) != nil || v.Members.IsNull() {
+		return false
+	}
+	return !slices.Equal(members(ctx, v.Members), members(ctx, set(found.Members)))
+}
+
 // empty lets all members leave that the configuration has put there.
 func (v *vcp) empty(ctx context.Context, work *work) {
 	work.private = nil

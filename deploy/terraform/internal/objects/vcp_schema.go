@@ -13,7 +13,8 @@ import (
 // NewVCP returns the resource weft_vcp.
 func NewVCP() resource.Resource {
 	return &object[vcp, *vcp]{
-		noun: "vcp", collection: "vcps", schema: vcpSchema(), aliases: map[string]string{"endpoint": "members"},
+		noun: "vcp", collection: "vcps", schema: vcpSchema(), volatile: "managed_by_policy",
+		aliases: map[string]string{"endpoint": "members"},
 	}
 }
 

@@ -56,7 +56,11 @@ func (t *text) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if before != nil && wanted.text.Equal(before.text) && len(lines) == 0 {
+	same := before != nil && wanted.text.Equal(before.text)
+	if same && len(lines) > 0 { // the steps may be those of the last time, which a plan does not show
+		resp.Diagnostics.AddWarning("The region has drifted from the "+t.noun, strings.Join(lines, "\n"))
+	}
+	if same && len(lines) == 0 {
 		wanted.id, wanted.planned, wanted.steps, wanted.etag = before.id, before.planned, before.steps, before.etag
 		wanted.revision, wanted.tokens = before.revision, before.tokens
 	} else {
