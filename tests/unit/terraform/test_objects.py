@@ -105,7 +105,7 @@ def test_a_replacement_takes_along_what_stands_on_it(region: Workspace) -> None:
     assert region.controller.get("/vcps/blue")["members"] == ["c1-lan", "c4-lan"]
     region.tofu("apply", "-auto-approve", "-no-color", "-replace", 'weft_cloudlet.pe["c1"]')
     region.is_settled()
-    assert region.controller.get("/vcps/blue")["members"] == ["c1-lan", "c2-lan"]
+    assert region.controller.get("/vcps/blue")["members"] == ["c1-lan", "c4-lan"]
 
 
 def test_drift_is_seen_and_mended(region: Workspace) -> None:

@@ -41,8 +41,8 @@ type emptied interface {
 	empty(ctx context.Context, work *work)
 }
 
-// dependent is a model that changes when objects are removed on which it stands. outdated returns whether the controller has
-// another one than the state, so that a plan which changes nothing in the state has something to do.
+// dependent is a model that changes when objects are removed on which it stands. outdated returns whether the controller
+// has another one than the state, so that a plan which changes nothing in the state has something to do.
 type dependent interface {
 	outdated(ctx context.Context, client *api.Client) bool
 }

@@ -45,7 +45,10 @@ func (f *fake) ServeHTTP(to http.ResponseWriter, from *http.Request) {
 			f.answers[what] = left[1:]
 		}
 	}
-	to.Header().Set("Content-Type", map[bool]string{true: "application/problem+json", false: "application/json"}[given.status >= 300])
+	to.Header().Set("Content-Type", "application/json")
+	if given.status >= 300 {
+		to.Header().Set("Content-Type", "application/problem+json")
+	}
 	for name, value := range given.header {
 		to.Header().Set(name, value)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-const cloudlet = `{"name":"c1","pe":"vpls","vtep":"192.0.2.1","state":"invited","unmanaged":false,"approval":false,"labels":{}` +
-	`,"asn":null,"ttl_security":null,"latitude":null,"longitude":null`
+const cloudlet = `{"name":"c1","pe":"vpls","vtep":"192.0.2.1","state":"invited","unmanaged":false,"approval":false,` +
+	`"labels":{},"asn":null,"ttl_security":null,"latitude":null,"longitude":null`
 
 var (
 	tagged = map[string]string{"ETag": `"7-1"`}
@@ -147,9 +147,10 @@ func TestWhatIsGoneCanBeRemoved(t *testing.T) {
 
 func TestARefusalIsAtItsAttribute(t *testing.T) {
 	client := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"mac": tftypes.String, "client_id": tftypes.String}}
-	config := values{"name": text("m1"), "mac": text("02:00:5e:00:00:01"), "vm": tftypes.NewValue(client, map[string]tftypes.Value{
+	vm := tftypes.NewValue(client, map[string]tftypes.Value{
 		"mac": text("02:00:5e:00:00:02"), "client_id": tftypes.NewValue(tftypes.String, nil),
-	})}
+	})
+	config := values{"name": text("m1"), "mac": text("02:00:5e:00:00:01"), "vm": vm}
 	controller := &fake{answers: map[string][]answer{
 		"POST devices": {refused(409, "Conflict", "known", `{"field":"vm.mac","message":"m2 has it"}`)},
 	}}
@@ -176,6 +177,13 @@ func TestAPoolIsAsFarAsItCame(t *testing.T) {
 	}
 	if found := made.attribute(t, "members"); !strings.Contains(found, "c1-lan") || strings.Contains(found, "c2-lan") {
 		t.Error(found)
+	}
+	gone := strings.Replace(pool, `"members":[]`, `"members":["c9-lan"]`, 1)
+	controller.answers["GET vcps/blue"] = []answer{{200, gone, tagged}}
+	controller.answers["POST vcps/blue/members"] = []answer{{201, `{"in_force":true}`, nil}}
+	terraform.apply(made, values{"name": text("blue"), "members": texts(set, "c1-lan")})
+	if body := controller.last(t, "POST vcps/blue/members").body; body != `{"endpoint":"c1-lan"}` {
+		t.Error(body, terraform.errors()) // c1-lan was there in the state, and has left with its endpoint; c9-lan stays
 	}
 	controller.answers["DELETE vcps/blue/members/c1-lan"] = []answer{{200, "{}", nil}}
 	controller.answers["DELETE vcps/blue"] = []answer{{200, "{}", nil}}
@@ -212,9 +220,12 @@ const plan = `{"planned":"12-0123456789ab","warnings":[],"unconsented":[],"disco
 
 func TestAPolicyIsAppliedAsPlanned(t *testing.T) {
 	controller := &fake{answers: map[string][]answer{
-		"POST policy/plan":  {{200, plan, nil}},
-		"GET policy":        {{200, `{"revision":null,"etag":"\"0-0\"","filename":null,"text":""}`, nil}},
-		"POST policy/apply": {{409, `{"type":"/problems/plan-changed","title":"Conflict","detail":"Plan again."}`, nil}, {200, `{"revision":3,"etag":"\"9-3\""}`, nil}},
+		"POST policy/plan": {{200, plan, nil}},
+		"GET policy":       {{200, `{"revision":null,"etag":"\"0-0\"","filename":null,"text":""}`, nil}},
+		"POST policy/apply": {
+			{409, `{"type":"/problems/plan-changed","title":"Conflict","detail":"Plan again."}`, nil},
+			{200, `{"revision":3,"etag":"\"9-3\""}`, nil},
+		},
 	}}
 	terraform := begin(t, controller)
 	made, config := terraform.absent("weft_policy"), values{"text": text("apiVersion: weft/v1\n")}
@@ -224,11 +235,18 @@ func TestAPolicyIsAppliedAsPlanned(t *testing.T) {
 	}
 	terraform.apply(made, config)
 	asked := controller.last(t, "POST policy/apply")
-	if asked.ifMatch != `"0-0"` || asked.query != "filename=policy.yaml&planned=0-0123456789ab" || asked.body != "apiVersion: weft/v1\n" {
+	if asked.ifMatch != `"0-0"` || asked.query != "filename=policy.yaml&planned=0-0123456789ab" ||
+		asked.body != "apiVersion: weft/v1\n" {
 		t.Error(asked)
 	}
-	if found := made.attribute(t, "steps"); !strings.Contains(found, "+ VCP blue") || !strings.Contains(found, "+ c1-lan joins blue") {
+	found := made.attribute(t, "steps")
+	if !strings.Contains(found, "+ VCP blue") || !strings.Contains(found, "+ c1-lan joins blue") {
 		t.Error(found)
+	}
+	terraform.plan(made, config)
+	if said := terraform.said; len(said) != 1 || !strings.Contains(said[0].Summary, "has drifted from the policy") ||
+		!strings.Contains(said[0].Detail, "+ c1-lan joins blue") {
+		t.Error(said)
 	}
 	controller.answers["POST policy/plan"] = []answer{{200, `{"planned":"13-ffffffffffff","plan":{},"change":{}}`, nil}}
 	planned := terraform.plan(made, config)
@@ -252,7 +270,9 @@ func TestAPlanSaysWhyAPolicyWouldBeRefused(t *testing.T) {
 	config := values{"text": text("vcps: {}\n")}
 	terraform.plan(terraform.absent("weft_policy"), config)
 	said := strings.Join(terraform.errors(), "\n")
-	for _, wanted := range []string{"allow_disconnect = true", "c9-lan", "count_consented = true", "policy.yaml:1:1: m1", "tests fail"} {
+	for _, wanted := range []string{
+		"allow_disconnect = true", "c9-lan", "count_consented = true", "policy.yaml:1:1: m1", "tests fail",
+	} {
 		if !strings.Contains(said, wanted) {
 			t.Errorf("%q is not in %s", wanted, said)
 		}
@@ -260,7 +280,8 @@ func TestAPlanSaysWhyAPolicyWouldBeRefused(t *testing.T) {
 	if len(terraform.errors()) != 3 {
 		t.Error(said)
 	}
-	config = with(with(config, "allow_disconnect", tftypes.NewValue(tftypes.Bool, true)), "hold_back", tftypes.NewValue(tftypes.Bool, true))
+	yes := tftypes.NewValue(tftypes.Bool, true)
+	config = with(with(config, "allow_disconnect", yes), "hold_back", yes)
 	if terraform.plan(terraform.absent("weft_policy"), config); len(terraform.errors()) != 1 {
 		t.Error(terraform.errors())
 	}
@@ -280,8 +301,8 @@ func TestAnotherPolicyHasToBeImported(t *testing.T) {
 }
 
 func TestAnInventoryKeepsTheTokensThatItHasTold(t *testing.T) {
-	steps := `{"planned":"1-0123456789ab","change":{},"plan":{"steps":[{"action":"change","section":"vms","name":"web","fields":` +
-		`[{"field":"memory","before":536870912,"after":1073741824},{"field":"options","before":{},"after":{"b":"2","a":"1"}}]}]}}`
+	steps := `{"planned":"1-0123456789ab","change":{},"plan":{"steps":[{"action":"change","section":"vms","name":"web",` +
+		`"fields":[{"field":"memory","before":536870912,"after":1073741824},{"field":"options","before":{},"after":{"b":"2","a":"1"}}]}]}}`
 	controller := &fake{answers: map[string][]answer{
 		"POST inventory/plan": {{200, steps, nil}},
 		"GET inventory":       {{200, `{"revision":null,"etag":"\"0-0\""}`, nil}},

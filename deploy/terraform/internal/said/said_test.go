@@ -114,7 +114,8 @@ func TestADelayIsSaid(t *testing.T) {
 	at, summary, detail := shown(t, Delayed("add c1", answer(`{"in_force":false,"unreachable":["rs1"],"behind":["c2"],"agents":`+
 		`[{"cloudlet":"c3","confirmed":true},{"cloudlet":"c4","confirmed":false}]}`)))
 	wanted := "The change is made, and will come into force by itself. Route servers that gave no receipt: rs1. " +
-		"PEs that do not take what they are sent: c2. Cloudlets whose agents have not reported it: c4. `weft doctor` says more."
+		"PEs that do not take what they are sent: c2. Cloudlets whose agents have not reported it: c4. " +
+		"`weft doctor` says more."
 	if at != "" || summary != "Not in force yet: add c1" || detail != wanted {
 		t.Error(summary, detail)
 	}
