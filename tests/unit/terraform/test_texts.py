@@ -2,6 +2,7 @@
 
 import pytest
 
+from lab.paths import ROOT
 from tests.unit.terraform.configurations import BOTH, FILED, INVENTORY, ONE, PAIR, TOWNS, WRITTEN
 from tests.unit.terraform.workspace import Failed, Workspace
 
@@ -24,6 +25,12 @@ def test_a_policy_waits_for_the_objects_whose_ids_it_has(workspace: Workspace) -
     workspace.write(PAIR + WRITTEN)
     workspace.apply()
     assert members(workspace) == ["c1-lan", "c2-lan"]
+
+
+def test_the_example_is_applied(workspace: Workspace) -> None:
+    (workspace.folder / "main.tf").write_text((ROOT / "deploy/terraform/examples/region/main.tf").read_text())
+    workspace.apply()
+    assert workspace.controller.names("vcps") == ["clinics"]
 
 
 def test_a_policy_shows_its_steps_and_is_applied_as_planned(pair: Workspace) -> None:
