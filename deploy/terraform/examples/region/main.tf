@@ -57,7 +57,7 @@ resource "weft_policy" "region" {
   })
 }
 
-# The agents enrol with these: `weft-agent enrol`, cloud-init.
+# Each agent enrols with its own, once: it is the content of `token_file` in its agent.toml.
 output "enrolment_tokens" {
   value     = { for name, town in weft_cloudlet.town : name => town.enrolment_token }
   sensitive = true
