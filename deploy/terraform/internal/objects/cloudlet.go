@@ -39,6 +39,9 @@ type cloudletAnswer struct {
 	TokenExpiresAt        *string `json:"token_expires_at"`
 }
 
+var _ noun[cloudlet] = (*cloudlet)(nil)
+var _ completed[cloudlet] = (*cloudlet)(nil)
+
 func (c *cloudlet) named() string { return c.Name.ValueString() }
 
 func (c *cloudlet) body(context.Context) fields {

@@ -32,6 +32,8 @@ type deviceAnswer struct {
 
 var dhcpClientTypes = map[string]attr.Type{"mac": types.StringType, "client_id": types.StringType}
 
+var _ noun[device] = (*device)(nil)
+
 func (d *device) named() string { return d.Name.ValueString() }
 
 func (d *device) body(context.Context) fields {

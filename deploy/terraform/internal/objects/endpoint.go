@@ -40,6 +40,8 @@ type endpointAnswer struct {
 	MaxRoutes                                        *int64 `json:"max_routes"`
 }
 
+var _ noun[endpoint] = (*endpoint)(nil)
+
 func (e *endpoint) named() string { return e.Name.ValueString() }
 
 func (e *endpoint) body(context.Context) fields {

@@ -21,13 +21,18 @@ import (
 // fields are those of a request's body, in the API's names.
 type fields map[string]any
 
-// model is the state of one object: the values of a resource's attributes.
-type model[T any] interface {
-	*T
+// noun is the state of one object: the values of a resource's attributes.
+type noun[T any] interface {
 	named() string                               // its name, which is its id
 	body(ctx context.Context) fields             // of the POST that makes it
-	patch(ctx context.Context, before *T) fields // of the PATCH that makes it of `before`; empty: there is nothing to change
+	patch(ctx context.Context, before *T) fields // of the PATCH that makes it of `before`; empty: nothing is to be changed
 	fill(ctx context.Context, answer *api.Answer) error
+}
+
+// model is a pointer to such a state.
+type model[T any] interface {
+	*T
+	noun[T]
 }
 
 // completed is a model with more to do after it is made or changed. `before` is the one in the state, nil for a new object,

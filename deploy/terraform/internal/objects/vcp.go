@@ -25,6 +25,9 @@ type vcpAnswer struct {
 	ManagedByPolicy            bool `json:"managed_by_policy"`
 }
 
+var _ noun[vcp] = (*vcp)(nil)
+var _ completed[vcp] = (*vcp)(nil)
+
 func (v *vcp) named() string { return v.Name.ValueString() }
 
 func (v *vcp) body(context.Context) fields {

@@ -43,6 +43,8 @@ type vmAnswer struct {
 
 var diskTypes = map[string]attr.Type{"base": types.StringType, "bytes": types.Int64Type}
 
+var _ noun[vm] = (*vm)(nil)
+
 func (v *vm) named() string { return v.Name.ValueString() }
 
 func (v *vm) body(context.Context) fields {
