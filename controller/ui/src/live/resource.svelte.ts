@@ -13,6 +13,26 @@ export function concerns(type: string, follows: readonly string[]): boolean {
   return follows.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : type === one));
 }
 
+/** Have a function called after events of these types, after the controller was away, and every `seconds` in which the
+    page can be seen, if that is given. Returns how to stop. */
+export function onEvents(follows: readonly string[], seconds: number, again: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const act = () => {
+    timer = undefined;
+    again();
+  };
+  const off = live.listen((event) => {
+    const wanted = event === null ? follows.length > 0 : concerns(event.type, follows);
+    if (wanted) timer ??= setTimeout(act, event === null ? 0 : JOIN);
+  });
+  const clock = seconds ? setInterval(() => document.hidden || again(), seconds * 1000) : undefined;
+  return () => {
+    off();
+    clearTimeout(timer);
+    clearInterval(clock);
+  };
+}
+
 export class Resource<T> {
   value = $state.raw<T | undefined>();
   failure = $state.raw<Failure | undefined>();
@@ -55,22 +75,11 @@ export function resource<T>(
   $effect(() => {
     const stop = new AbortController();
     const asking = { signal: stop.signal };
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const again = () => {
-      timer = undefined;
-      void found.reload({ ...asking, headers: UNATTENDED });
-    };
-    const off = live.listen((event) => {
-      const wanted = event === null ? follows.length > 0 : concerns(event.type, follows);
-      if (wanted) timer ??= setTimeout(again, event === null ? 0 : JOIN);
-    });
-    const clock = seconds ? setInterval(() => document.hidden || again(), seconds * 1000) : undefined;
+    const off = onEvents(follows, seconds, () => void found.reload({ ...asking, headers: UNATTENDED }));
     void found.reload(asking);
     return () => {
       stop.abort();
       off();
-      clearTimeout(timer);
-      clearInterval(clock);
     };
   });
   return found;

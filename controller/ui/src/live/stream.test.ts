@@ -48,6 +48,22 @@ test('data that is no event is left out', async () => {
   expect(seen).toEqual([{ id: 1 }]);
 });
 
+test('another stream has its own address and data', async () => {
+  const answer = answering(200, 'event: move\ndata: {"name":"move-1"}\n\ndata: {"id":1}\n\n');
+  const seen: string[] = [];
+  await follow<{ name: string }>({
+    path: '/api/v1/moves/move-1',
+    key: 'name',
+    after: null,
+    signal: new AbortController().signal,
+    opened: () => undefined,
+    heard: (move) => seen.push(move.name),
+    fetch: answer,
+  });
+  expect(seen).toEqual(['move-1']);
+  expect(vi.mocked(answer).mock.calls[0]?.[0]).toBe('/api/v1/moves/move-1');
+});
+
 test('a connection goes on after the last event', async () => {
   const answer = answering(200);
   await following(answer, 41).end;

@@ -19,18 +19,22 @@ export function pause(attempt: number, chance: number): number {
   return most / 2 + (most / 2) * chance;
 }
 
-interface Following {
+interface Following<T> {
+  /** The stream's address; the region's events without one. */
+  path?: string;
+  /** The key by which its data are known. */
+  key?: string & keyof T;
   /** The id of the last event that was seen; null to begin with the next one. */
   after: number | null;
   signal: AbortSignal;
   opened: () => void;
-  heard: (event: RegionEvent) => void;
+  heard: (event: T) => void;
   fetch?: typeof fetch;
   silence?: number;
 }
 
-/** Follow the stream until it ends, and return how it ended. Never throws. */
-export async function follow(options: Following): Promise<End> {
+/** Follow a stream until it ends, and return how it ended. Never throws. */
+export async function follow<T = RegionEvent>(options: Following<T>): Promise<End> {
   const silence = new AbortController();
   const signal = AbortSignal.any([options.signal, silence.signal]);
   const headers: Record<string, string> = { Accept: 'text/event-stream', 'Weft-Unattended': '1' };
@@ -38,14 +42,18 @@ export async function follow(options: Following): Promise<End> {
   const limit = options.silence ?? SILENCE;
   let timer = setTimeout(() => silence.abort(), limit);
   try {
-    const answer = await (options.fetch ?? fetch)('/api/v1/events', { headers, signal, cache: 'no-store' });
+    const answer = await (options.fetch ?? fetch)(options.path ?? '/api/v1/events', {
+      headers,
+      signal,
+      cache: 'no-store',
+    });
     if (answer.status === 401) return 'signed-out';
     if (answer.status === 403) return 'forbidden';
     if (!answer.ok || !answer.body) return 'away';
     options.opened();
     const parser = createParser({
       onEvent: (message) => {
-        const event = read(message.data);
+        const event = read<T>(message.data, options.key ?? 'id');
         if (event) options.heard(event);
       },
     });
@@ -65,10 +73,10 @@ export async function follow(options: Following): Promise<End> {
   }
 }
 
-function read(data: string): RegionEvent | null {
+function read<T>(data: string, key: string): T | null {
   try {
     const found: unknown = JSON.parse(data);
-    return typeof found === 'object' && found !== null && 'id' in found ? (found as RegionEvent) : null;
+    return typeof found === 'object' && found !== null && key in found ? (found as T) : null;
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, clock, count, duration, moment } from './format';
+import { ago, bitrate, bytes, clock, count, duration, moment, percent, seconds } from './format';
 
 test('durations have a unit that fits', () => {
   expect(duration(3.14, 'en')).toBe('3.1 ms');
@@ -27,4 +27,20 @@ test('the time since is in its greatest unit', () => {
   const now = Date.UTC(2026, 0, 2);
   expect(ago(new Date(now - 120_000).toISOString(), 'en', now)).toBe('2 min. ago');
   expect(ago(new Date(now - 86_400_000).toISOString(), 'en', now)).toBe('yesterday');
+});
+
+test('sizes and rates have a unit that fits', () => {
+  expect([0, 1023, 1536, 132_120_576].map((value) => bytes(value, 'en'))).toEqual([
+    '0 bytes',
+    '1,023 bytes',
+    '1.5 KiB',
+    '126 MiB',
+  ]);
+  expect(bytes(1536, 'de')).toBe('1,5 KiB');
+  expect([800, 60e6, 2.5e9].map((value) => bitrate(value, 'en'))).toEqual(['800 bit/s', '60 Mbit/s', '2.5 Gbit/s']);
+});
+
+test('seconds and parts', () => {
+  expect([0.54, 61.2, 725].map((value) => seconds(value, 'en'))).toEqual(['0.5 s', '61 s', '12:05']);
+  expect(percent(0.123, 'en')).toBe('12%');
 });

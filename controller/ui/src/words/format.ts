@@ -15,6 +15,38 @@ export function duration(ms: number, language: Language): string {
   return `${digits(2).format(ms / 1000)} s`;
 }
 
+/** Return bytes in binary units, in three digits or so: "126 MiB". */
+export function bytes(value: number, language: Language): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let left = value;
+  let unit = 0;
+  while (left >= 1024 && unit < units.length - 1) [left, unit] = [left / 1024, unit + 1];
+  return `${short(left, language)} ${units[unit] ?? ''}`;
+}
+
+/** Return bits a second with a unit: "60 Mbit/s". */
+export function bitrate(value: number, language: Language): string {
+  const units = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s'];
+  let left = value;
+  let unit = 0;
+  while (left >= 1000 && unit < units.length - 1) [left, unit] = [left / 1000, unit + 1];
+  return `${short(left, language)} ${units[unit] ?? ''}`;
+}
+
+/** Return a part of a whole: "12 %". */
+export function percent(part: number, language: Language): string {
+  return new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 0 }).format(part);
+}
+
+/** Return seconds as people say them: "0.5 s", "61 s", "12:05". */
+export function seconds(value: number, language: Language): string {
+  return value < 100 ? `${short(value, language)} s` : clock(value);
+}
+
+function short(value: number, language: Language): string {
+  return new Intl.NumberFormat(language, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value);
+}
+
 /** Return the time of day here, with the date (ISO 8601, which nobody misreads) if it is another day than `now`. */
 export function moment(iso: string, now = new Date()): string {
   const at = new Date(iso);
