@@ -55,6 +55,10 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
     window.server.routes = [hostile]
     async with window.user("admin") as page:
         await unharmed(page, f"device {script}", SCRIPTS[1])
+        await page.goto("/activity?view=events&type=device-seen")
+        await unharmed(page, f"device {script}")
+        await page.get_by_role("cell").first.get_by_role("button").click()
+        await unharmed(page, SCRIPTS[3])
         await page.goto("/cloudlets?q=" + "onerror")
         await unharmed(page, "city=" + script)
         await page.goto("/cloudlets/c1")
@@ -76,6 +80,7 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
         "/cloudlets/<img src=x onerror=document.title='owned'>",
         "/pools/javascript:document.title='owned'",
         "/routes?prefix=<svg onload=document.title='owned'>&route=<b>",
+        "/activity?view=events&type=<svg onload=document.title='owned'>&row=<b>",
         "/?sign-in=<img src=x onerror=document.title='owned'>",
         "/nowhere/<script>document.title='owned'</script>",
     ],

@@ -19,6 +19,10 @@ PAGES = {
     "cloudlet": ("/cloudlets/c1", "c1"),
     "pools": ("/pools", "Pools"),
     "pool": ("/pools/blue", "blue"),
+    "activity": ("/activity", "Activity"),
+    "changes": ("/activity?view=changes", "Activity"),
+    "events": ("/activity?view=events&type=member-*", "Activity"),
+    "audit": ("/activity?view=audit", "Activity"),
     "looking-glass": ("/routes", "Looking glass"),
     "explain": ("/routes/explain?from=c1-lan&to=c3-lan", "Explain a route"),
 }

@@ -1,4 +1,4 @@
-"""One way through the UI: sign in, look at the region, let an endpoint join a pool."""
+"""One way through the UI: sign in, look at the region, let an endpoint join a pool, see that in the activity."""
 
 import re
 
@@ -35,4 +35,7 @@ async def test_from_the_sign_in_to_a_join(window: Window) -> None:
         await expect(dialog).to_contain_text("agrees after")
         await dialog.get_by_role("button", name="Close", exact=True).last.click()
         await expect(page.get_by_role("heading", level=2, name="Members (3)")).to_be_visible()
+
+        await page.get_by_role("navigation").get_by_role("link", name="Activity").click()
+        await expect(page.get_by_role("table", name="By time")).to_contain_text("c3-lan joined blue")
     assert "c3-lan" in (await window.controller.get("/vcps/blue"))["members"]

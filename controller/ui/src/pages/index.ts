@@ -1,5 +1,6 @@
 /** All pages, in the order of the navigation. A new page is a folder and a line here (controller/ui/README.md). */
 
+import { activity } from './activity/pages';
 import { cloudlets } from './cloudlets/pages';
 import type { PageDefinition } from './definition';
 import { lans } from './lans/pages';
@@ -7,4 +8,11 @@ import { lookingGlass } from './looking-glass/pages';
 import { overview } from './overview/pages';
 import { pools } from './pools/pages';
 
-export const PAGES: readonly PageDefinition[] = [...overview, ...cloudlets, ...pools, ...lookingGlass, ...lans];
+export const PAGES: readonly PageDefinition[] = [
+  ...overview,
+  ...cloudlets,
+  ...pools,
+  ...activity,
+  ...lookingGlass,
+  ...lans,
+];

@@ -4,7 +4,16 @@ import { isCurrent, navigation } from './navigation';
 
 test('a role sees its pages', () => {
   const seen = (role: 'viewer' | 'tenant') => navigation(PAGES, role).flatMap(([, pages]) => pages.map((p) => p.path));
-  expect(seen('viewer')).toEqual(['/', '/cloudlets', '/pools', '/routes', '/routes/explain']);
+  expect(seen('viewer')).toEqual([
+    '/',
+    '/cloudlets',
+    '/pools',
+    '/activity',
+    '/moves',
+    '/vms',
+    '/routes',
+    '/routes/explain',
+  ]);
   expect(seen('tenant')).toEqual(['/lans']);
 });
 
