@@ -1,11 +1,13 @@
-"""A region to look at: three cloudlets with agents, a pool, a fake route server with routes and their explanation.
-Names and texts that anybody may set can be those of an attacker."""
+"""A region to look at: three cloudlets with agents, a pool, a VM that is to move, a fake route server with routes and
+their explanation. Names and texts that anybody may set can be those of an attacker."""
 
+from datetime import timedelta
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from controller.core.clock import now
 from controller.wire.rulesets import PeerReceipt, Receipt, RuleSet
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.fake_routeserver import FakeRouteServer
@@ -66,6 +68,11 @@ async def fill(controller: Controller, server: FakeRouteServer) -> None:
     await controller.post("/vcps", {"name": "blue", "description": "Clinics of the north"})
     for name in ("c1-lan", "c2-lan"):
         await controller.post("/vcps/blue/members", {"endpoint": name})
+    await controller.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
+    made_of = {"driver": "simulated", "image": "debian", "memory": 1 << 28}
+    await controller.post("/vms", {"name": "web", "device": "m1", "endpoint": "c1-lan", **made_of})
+    at = (now() + timedelta(days=1)).isoformat()
+    await controller.post("/moves/scheduled", {"vm": "web", "endpoint": "c2-lan", "at": at})
     server.routes = routes(40)
 
 

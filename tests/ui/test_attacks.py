@@ -81,6 +81,8 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
         "/pools/javascript:document.title='owned'",
         "/routes?prefix=<svg onload=document.title='owned'>&route=<b>",
         "/activity?view=events&type=<svg onload=document.title='owned'>&row=<b>",
+        "/vms/web?to=<img src=x onerror=document.title='owned'>",
+        "/moves/<img src=x onerror=document.title='owned'>",
         "/?sign-in=<img src=x onerror=document.title='owned'>",
         "/nowhere/<script>document.title='owned'</script>",
     ],

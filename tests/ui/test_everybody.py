@@ -23,6 +23,11 @@ PAGES = {
     "changes": ("/activity?view=changes", "Activity"),
     "events": ("/activity?view=events&type=member-*", "Activity"),
     "audit": ("/activity?view=audit", "Activity"),
+    "moves": ("/moves", "Moves"),
+    "scheduled": ("/moves?view=scheduled", "Moves"),
+    "decisions": ("/moves?view=decisions", "Moves"),
+    "vms": ("/vms", "VMs and containers"),
+    "vm": ("/vms/web?to=c2-lan", "web"),
     "looking-glass": ("/routes", "Looking glass"),
     "explain": ("/routes/explain?from=c1-lan&to=c3-lan", "Explain a route"),
 }

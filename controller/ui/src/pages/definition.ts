@@ -4,7 +4,7 @@ import type { Component } from 'svelte';
 import type { Role } from '../session/session.svelte';
 import type { Language } from '../words/language.svelte';
 
-export type Group = 'region' | 'routing' | 'tenant';
+export type Group = 'region' | 'machines' | 'routing' | 'tenant';
 
 export interface PageDefinition {
   /** Its address; the page gets the parameters (`:name`) as properties. */

@@ -5,14 +5,19 @@ import { cloudlets } from './cloudlets/pages';
 import type { PageDefinition } from './definition';
 import { lans } from './lans/pages';
 import { lookingGlass } from './looking-glass/pages';
+import { moves } from './moves/pages';
 import { overview } from './overview/pages';
 import { pools } from './pools/pages';
+import { ownVms, vms } from './vms/pages';
 
 export const PAGES: readonly PageDefinition[] = [
   ...overview,
   ...cloudlets,
   ...pools,
   ...activity,
+  ...moves,
+  ...vms,
   ...lookingGlass,
   ...lans,
+  ...ownVms,
 ];

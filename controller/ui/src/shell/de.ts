@@ -4,7 +4,7 @@ export const de: Texts = {
   skip: 'Zum Inhalt springen',
   navigation: 'Seiten',
   menu: 'Menü',
-  groups: { region: 'Region', routing: 'Routing', tenant: 'Ihre Cloudlets' },
+  groups: { region: 'Region', machines: 'VMs und Umzüge', routing: 'Routing', tenant: 'Ihre Cloudlets' },
   region: 'Die Region jetzt',
   generation: 'Generation',
   generationHint: 'Jede Änderung der Region hat eine Nummer; Routenserver und Cloudlets folgen ihr.',

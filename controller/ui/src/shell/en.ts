@@ -2,7 +2,7 @@ export const en = {
   skip: 'Skip to the content',
   navigation: 'Pages',
   menu: 'Menu',
-  groups: { region: 'Region', routing: 'Routing', tenant: 'Your cloudlets' },
+  groups: { region: 'Region', machines: 'VMs and moves', routing: 'Routing', tenant: 'Your cloudlets' },
   region: 'The region now',
   generation: 'generation',
   generationHint: 'Every change of the region has a number; route servers and cloudlets follow it.',

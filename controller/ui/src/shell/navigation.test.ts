@@ -14,7 +14,7 @@ test('a role sees its pages', () => {
     '/routes',
     '/routes/explain',
   ]);
-  expect(seen('tenant')).toEqual(['/lans']);
+  expect(seen('tenant')).toEqual(['/lans', '/own/vms']);
 });
 
 test('the list of a detail is the present page', () => {
