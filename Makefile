@@ -79,7 +79,7 @@ $(B)/npm/openapi.d.ts: docs/reference/openapi.json $(B)/npm/.installed
 
 .PHONY: ui
 ui: $(B)/ui/index.html ## the web UI; build/ui
-$(B)/ui/index.html: $(UI_SRC) $(B)/npm/openapi.d.ts
+$(B)/ui/index.html: $(UI_SRC) $(B)/npm/openapi.d.ts policies/schema.json
 	@echo "== web UI"
 	@cd controller/ui && node node_modules/vite/bin/vite.js build --logLevel warn
 

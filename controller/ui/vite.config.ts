@@ -16,6 +16,7 @@ export default defineConfig({
   // `vite` beside a controller, for whoever works on the pages (README.md).
   server: process.env.WEFT_UI_DEV
     ? {
+        fs: { allow: ['../..'] }, // the policy's schema
         proxy: Object.fromEntries(
           ['/api', '/ui/'].map((path) => [path, { target: process.env.WEFT_UI_DEV, secure: false }]),
         ),

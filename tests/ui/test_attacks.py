@@ -80,6 +80,7 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
         "/cloudlets/<img src=x onerror=document.title='owned'>",
         "/pools/javascript:document.title='owned'",
         "/routes?prefix=<svg onload=document.title='owned'>&route=<b>",
+        "/policy?view=history&before=<b>&after=<img src=x onerror=document.title='owned'>",
         "/activity?view=events&type=<svg onload=document.title='owned'>&row=<b>",
         "/vms/web?to=<img src=x onerror=document.title='owned'>",
         "/moves/<img src=x onerror=document.title='owned'>",

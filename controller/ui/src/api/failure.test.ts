@@ -11,6 +11,12 @@ test('a problem says what is wrong, and where', () => {
   ]);
 });
 
+test('a problem has places in a file, and what has changed meanwhile', () => {
+  const error = { field: 'vcps.blue', message: 'no', line: 3, column: 5, suggestion: null };
+  const found = readProblem(412, { detail: 'x', errors: [error], diff: '+a' });
+  expect([found.errors[0]?.line, found.diff, readProblem(412, {}).diff]).toEqual([3, '+a', '']);
+});
+
 test.each([undefined, null, 'x', 7, [], { detail: 7, errors: 'none' }])('any body will do: %j', (body) => {
   expect(readProblem(500, body).message).toBe('HTTP 500');
   expect(readProblem(500, body).remedy).toBe('log');

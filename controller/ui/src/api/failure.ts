@@ -3,7 +3,10 @@
 export interface FieldError {
   field: string;
   message: string;
-  suggestion?: string;
+  suggestion?: string | null;
+  /** The place in a policy's or inventory's file. */
+  line?: number | null;
+  column?: number | null;
 }
 
 /** What kind of remedy an error has; the texts are in `components/en.ts`. */
@@ -17,6 +20,8 @@ export class Failure extends Error {
     message: string,
     readonly errors: readonly FieldError[] = [],
     readonly instance = '',
+    /** What another user has changed meanwhile, in the form of `diff -u`. */
+    readonly diff = '',
   ) {
     super(message);
   }
@@ -46,7 +51,13 @@ const remedies: Record<number, Remedy> = {
 export function readProblem(status: number, body: unknown): Failure {
   const said = isObject(body) ? body : {};
   const errors = Array.isArray(said.errors) ? said.errors.filter(isFieldError) : [];
-  return new Failure(status, text(said.detail) || text(said.title) || `HTTP ${status}`, errors, text(said.instance));
+  return new Failure(
+    status,
+    text(said.detail) || text(said.title) || `HTTP ${status}`,
+    errors,
+    text(said.instance),
+    text(said.diff),
+  );
 }
 
 /** Return any thrown value as a failure. */

@@ -36,7 +36,7 @@ export function streamed<T extends object>({ path, key, load, over }: Streamed<T
 
   async function keep(signal: AbortSignal): Promise<void> {
     for (let attempt = 0; !signal.aborted; attempt += 1) {
-      await follow<T>({
+      const end = await follow<T>({
         path,
         key,
         after: null,
@@ -48,6 +48,7 @@ export function streamed<T extends object>({ path, key, load, over }: Streamed<T
           found.failure = undefined;
         },
       });
+      if (end !== 'away') return; // the session is over, and the frame says so
       await new Promise((resolve) => setTimeout(resolve, pause(attempt, Math.random())));
     }
   }

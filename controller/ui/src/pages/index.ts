@@ -7,6 +7,7 @@ import { lans } from './lans/pages';
 import { lookingGlass } from './looking-glass/pages';
 import { moves } from './moves/pages';
 import { overview } from './overview/pages';
+import { policy } from './policy/pages';
 import { pools } from './pools/pages';
 import { ownVms, vms } from './vms/pages';
 
@@ -14,6 +15,7 @@ export const PAGES: readonly PageDefinition[] = [
   ...overview,
   ...cloudlets,
   ...pools,
+  ...policy,
   ...activity,
   ...moves,
   ...vms,

@@ -8,6 +8,7 @@ test('a role sees its pages', () => {
     '/',
     '/cloudlets',
     '/pools',
+    '/policy',
     '/activity',
     '/moves',
     '/vms',

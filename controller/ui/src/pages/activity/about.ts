@@ -20,7 +20,7 @@ const PATHS: Record<ThingKind, string> = {
   vm: '/vms/:name',
   pool: '/pools/:name',
   device: '/activity?view=events&about=:name',
-  policy: '/activity?view=events&type=policy-*',
+  policy: '/policy?view=history',
 };
 
 function thing(kind: ThingKind, name: string): Thing {

@@ -8,6 +8,9 @@ import { auditLine, changeLine, eventLine, type Line } from './lines';
 
 const PAGE = 200;
 
+/** How many older events are asked for at once: as many as the API gives, since those of one moment come again. */
+const OLDER = 1000;
+
 /** Seconds after which lists are loaded again that no event announces: refusals in the audit log, trials that end. */
 const OFTEN = 15;
 
@@ -31,9 +34,10 @@ async function changes(asking: Asking, cursor: string | null): Promise<Batch<Lin
 }
 
 async function events(asking: Asking, cursor: string | null, { type, about }: Filters): Promise<Batch<Line>> {
+  const limit = cursor ? OLDER : PAGE;
   const query = {
     latest: true,
-    limit: PAGE,
+    limit,
     ...(type ? { type } : {}),
     ...(about ? { about } : {}),
     ...(cursor ? { until: cursor } : {}),
@@ -41,7 +45,7 @@ async function events(asking: Asking, cursor: string | null, { type, about }: Fi
   // A page, since no stream is asked for.
   const found = (await data(api.GET('/api/v1/events', { ...asking, params: { query } }))) as Schemas['Events'];
   const oldest = found.items[0];
-  const next = oldest && found.items.length === PAGE ? after(oldest.at) : null;
+  const next = oldest && found.items.length === limit ? after(oldest.at) : null;
   return { items: found.items.toReversed().map(eventLine), next };
 }
 
