@@ -53,6 +53,8 @@ async def test_a_policy_is_planned_applied_and_rolled_back(window: Window) -> No
 
         await page.get_by_role("link", name="Plan", exact=True).click()
         await write(page, SECOND)
+        await page.get_by_role("link", name="History").click()
+        await page.get_by_role("link", name="Plan", exact=True).click()  # what was written is still there
         await page.get_by_role("button", name="Plan", exact=True).click()
         plan = page.get_by_role("region", name="Plan")
         for step in ("+ pool red", "+ c3-lan joins red", "c2-lan leaves blue"):
