@@ -29,8 +29,9 @@ from agents.images.fetch import Store
 from agents.ipsec import Protection
 from agents.kernel import vpls
 from agents.kernel.events import watching
-from agents.kernel.lan import bridge_name, on_bridge
+from agents.kernel.lan import bridge_name
 from agents.kernel.netlink import Kernel, KernelError
+from agents.kernel.ports import on_bridge
 from agents.leases import Leases, Ports
 from agents.mac_moves import MacMoves
 from agents.metrics import Metrics, Seen

@@ -14,6 +14,7 @@ from agents.kernel import evpn, lan, vpls
 from agents.kernel.netlink import Kernel, KernelError
 from agents.kernel.operations import Operation, WriteSysctl, describe, index_of
 from agents.kernel.plan import plan
+from agents.kernel.ports import on_bridge
 from agents.kernel.snapshot import Snapshot
 from agents.kernel.vpls import Announcement, Pseudowire
 from agents.nft import Nft, NftError
@@ -111,7 +112,7 @@ class Reconciler:
             snapshot = await self._kernel.read(paths)
         for endpoint in desired.endpoints:
             name = lan.bridge_name(endpoint)
-            fences[name] = replace(fences[name], ports=tuple(lan.on_bridge(snapshot, endpoint)))
+            fences[name] = replace(fences[name], ports=tuple(on_bridge(snapshot, endpoint)))
         if fenced and fences != self._fences:
             fenced = await self._fence(fences, desired, problems)
             self._fences = fences

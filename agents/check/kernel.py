@@ -30,11 +30,13 @@ _FEATURES = (
     _Feature("kernel: nftables for bridges", "nft add table bridge weft", "fences stand there"),
     _Feature("kernel: nftables for IP", "nft add table inet weft", "access rules stand there"),
 )
+_VLANS = "ip link add weft0 type veth && ip link add link weft0 name weft0.1 type vlan id 1"
 
 
 async def results(settings: Settings) -> list[Result]:
     """Return a result for each feature that these settings need."""
     found = [await _tried(feature) for feature in _FEATURES]
+    found.append(await _vlans())
     if settings.ipsec is not None:
         found.append(_esp())
     if settings.hypervisors:
@@ -44,13 +46,32 @@ async def results(settings: Settings) -> list[Result]:
 
 async def _tried(feature: _Feature) -> Result:
     try:
-        ended = await command.run("unshare", "--net", *feature.trial.split(), seconds=_SECONDS)
+        refusal = await _refusal(feature.trial)
     except (OSError, TimeoutError) as error:
         return failed(feature.subject, f"cannot be tried: {error or 'no answer'}", "run weft-agent check as root")
-    if ended.code == 0:
+    if refusal is None:
         return ok(feature.subject, "there")
-    said = (ended.complaint.strip().splitlines() or ["refused"])[0]
-    return failed(feature.subject, f"refused: {said}", f"{feature.why}: use Debian's kernel, or one with this feature")
+    remedy = f"{feature.why}: use Debian's kernel, or one with this feature"
+    return failed(feature.subject, f"refused: {refusal}", remedy)
+
+
+async def _refusal(trial: str) -> str | None:
+    """Return the complaint about a trial, or None if it succeeds. Raises OSError and TimeoutError."""
+    ended = await command.run("unshare", "--net", "sh", "-c", trial, seconds=_SECONDS)
+    return None if ended.code == 0 else (ended.complaint.strip().splitlines() or ["no reason given"])[0]
+
+
+async def _vlans() -> Result:
+    subject = "kernel: VLANs"
+    try:
+        there = await _refusal(_VLANS) is None
+    except (OSError, TimeoutError):
+        there = False
+    return (
+        ok(subject, "there")
+        if there
+        else warning(subject, "not in this kernel: no VLAN of a trunk can be an access port", "modprobe 8021q")
+    )
 
 
 def _esp() -> Result:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from agents.controller.findings import told
 from agents.controller.understood import UNDERSTOOD
 from agents.kernel import lan
+from agents.kernel.ports import as_named
 from agents.kernel.snapshot import MAIN, Snapshot, driven
 from agents.kernel.vpls import MAX_VE_ID
 from controller.wire.desired import Desired, Endpoint
@@ -83,7 +84,7 @@ def _endpoint(
     return EndpointState(
         endpoint=endpoint.name,
         bridge=bridge if bridge in snapshot.bridges else "",
-        ports=untold.after("ports", [port for port in lan.on_bridge(snapshot, endpoint) if not driven(port)]),
+        ports=untold.after("ports", [port for port in as_named(snapshot, endpoint) if not driven(port)]),
         tunnels=untold.after("tunnels", [t for t in tunnels(endpoint, snapshot) if t.vtep not in awaited]),
         routes=untold.after(
             "routes", sorted(r.prefix for r in snapshot.routes if r.device == bridge and r.table == MAIN)

@@ -1,12 +1,10 @@
-"""An endpoint's LAN: the bridge with the gateway address, its access ports, its sysctls, and the on-link routes to the
-prefixes of remotes. Pure."""
+"""An endpoint's LAN: the bridge with the gateway address, its sysctls, and the on-link routes to remotes. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from ipaddress import IPv6Address, ip_interface, ip_network
 from socket import AF_INET, AF_INET6
 
-from agents.kernel.snapshot import TABLES, Bridge, Port, Route, Rule, Snapshot
+from agents.kernel.snapshot import TABLES, Bridge, Route, Rule
 from controller.wire.desired import Desired, Endpoint, Remote, gateway_mac
 from controller.wire.flavours import Flavour
 
@@ -116,31 +114,6 @@ def neighbour_tables() -> Mapping[str, int]:
     return {f"net/{ip}/neigh/default/{name}": value for ip in ("ipv4", "ipv6") for name, value in least.items()}
 
 
-def ports(desired: Desired, present: Mapping[str, Port]) -> tuple[dict[str, Endpoint], dict[int, list[str]]]:
-    """Return the endpoint that each access port belongs to, and by endpoint index the problems with other ports.
-
-    An interface that matches patterns of two endpoints belongs to the one with the lower index. The agent leaves an
-    interface alone that is on a bridge of somebody else.
-    """
-    assigned: dict[str, Endpoint] = {}
-    problems: dict[int, list[str]] = {}
-    ours = {bridge_name(e) for e in desired.endpoints}
-    for endpoint in sorted(desired.endpoints, key=lambda e: e.index):
-        for name in sorted(present):
-            if name == "lo" or not any(fnmatchcase(name, pattern) for pattern in endpoint.ports):
-                continue
-            current = present[name].bridge
-            if name in assigned:
-                text = f"port {name} already belongs to endpoint {assigned[name].name}"
-            elif current is not None and current not in ours and not current.startswith("lan"):
-                text = f"port {name} is on bridge {current}, which is not ours"
-            else:
-                assigned[name] = endpoint
-                continue
-            problems.setdefault(endpoint.index, []).append(text)
-    return assigned, problems
-
-
 def routes(endpoint: Endpoint, reached: Iterable[Remote]) -> Iterator[Route]:
     """Yield the on-link routes to the prefixes of remotes that a tunnel leads to, in the main table and in the LAN's
     own, for the IP versions that the LAN has itself."""
@@ -160,8 +133,3 @@ def rules(endpoint: Endpoint) -> Iterator[Rule]:
         family = int(AF_INET if version == 4 else AF_INET6)
         yield Rule(TABLES + endpoint.index, family, interface=bridge_name(endpoint))
         yield Rule(TABLES + endpoint.index, family, source=str(ip_interface(gateway).ip))
-
-
-def on_bridge(snapshot: Snapshot, endpoint: Endpoint) -> list[str]:
-    """Return the access ports that are on the endpoint's bridge."""
-    return sorted(p.name for p in snapshot.ports.values() if p.bridge == bridge_name(endpoint))

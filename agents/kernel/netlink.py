@@ -23,6 +23,7 @@ from agents.kernel.operations import (
     AddRule,
     AddTap,
     AddVeth,
+    AddVlan,
     AddVxlan,
     DeleteAddress,
     DeleteFlood,
@@ -51,6 +52,7 @@ from agents.kernel.snapshot import (
     bridge_index,
     tunnel_index,
 )
+from agents.kernel.vlans import GROUP, Vlan
 
 _ZEROS = "00:00:00:00:00:00"
 _PROC_SYS = Path("/proc/sys")
@@ -59,6 +61,7 @@ _READ_ATTEMPTS = 10
 _DOOMED = 0x57454654  # the interface group that is deleted as a whole
 _SCOPE_GLOBAL, _SCOPE_LINK = 0, 253
 _SKIP_STATS = 8  # RTEXT_FILTER_SKIP_STATS
+_8021Q = 0x8100  # the EtherType of a VLAN tag; 802.1ad has another one
 _NTF_SELF = 2  # the tunnel's own forwarding database, not the bridge's
 _NOT_THERE = (errno.ENOENT, errno.ESRCH, errno.ENODEV, errno.ENXIO, errno.EADDRNOTAVAIL)
 _TAKES_AWAY = (DeleteLinks, DeleteAddress, DeleteNeighbour, DeleteFlood, DeleteRoute, DeleteRule, Release)
@@ -120,7 +123,7 @@ class Kernel:
             elif kind == "vxlan" and tunnel_index(name) is not None:
                 vxlans[name] = _vxlan(link, names.get(link.get("IFLA_MASTER")), frozenset(floods.get(index, ())))
             else:
-                ports[name] = Port(name, names.get(link.get("IFLA_MASTER")))
+                ports[name] = _port(link, names)
         routes, rules = await self._routes(names), await self._rules()
         return Snapshot(bridges, vxlans, ports, routes, rules, _read_sysctls(sysctls))
 
@@ -184,7 +187,7 @@ class Kernel:
             there = isinstance(operation, AddAddress | AddFlood | AddRoute | AddRule) and error.code == errno.EEXIST
             if there or (isinstance(operation, _TAKES_AWAY) and error.code in _NOT_THERE):
                 return
-            raise KernelError(f"cannot {describe(operation)}: {os.strerror(error.code).lower()}") from error
+            raise KernelError(f"cannot {describe(operation)}: {_reason(operation, error.code)}") from error
         except OSError as error:
             if isinstance(operation, _TAKES_AWAY) and error.errno in _NOT_THERE:
                 return
@@ -207,6 +210,8 @@ class Kernel:
                 await ip.link("set", index=index(name), mtu=mtu)
             case AddVxlan(vxlan):
                 await self._add_vxlan(vxlan)
+            case AddVlan(vlan, bridge):
+                await self._add_vlan(vlan, bridge)
             case AddTap(name):
                 # An ioctl does this, and it succeeds for an existing device too.
                 await ip.link("add", ifname=name, kind="tuntap", mode="tap")
@@ -280,6 +285,22 @@ class Kernel:
             await self._ip.fdb("append", ifindex=index, lladdr=_ZEROS, dst=flood.vtep, vni=flood.vni)
         await self._ip.link("set", index=index, state="up")
 
+    async def _add_vlan(self, vlan: Vlan, bridge: str) -> None:
+        trunk = socket.if_nametoindex(vlan.trunk)
+        await self._ip.link("set", index=trunk, state="up")  # no VLAN of an interface that is down comes up
+        await self._ip.link(
+            "add",
+            ifname=vlan.device,
+            kind="vlan",
+            link=trunk,
+            vlan_id=vlan.vid,
+            group=GROUP,
+            master=socket.if_nametoindex(bridge),
+        )
+        # It carries only the LAN's frames, as a tunnel does.
+        _write_sysctl(f"net/ipv6/conf/{vlan.device}/disable_ipv6", "1")
+        await self._ip.link("set", index=socket.if_nametoindex(vlan.device), state="up")
+
 
 async def _whole(dump: AsyncIterator[Any]) -> AsyncIterator[Any]:
     """Yield all messages of a dump. Raises NetlinkDumpInterrupted at its end if something changed while the kernel
@@ -290,6 +311,24 @@ async def _whole(dump: AsyncIterator[Any]) -> AsyncIterator[Any]:
         yield message
     if interrupted:
         raise NetlinkDumpInterrupted()
+
+
+def _port(link: Any, names: Mapping[int, str]) -> Port:
+    vlan = _vlan(link, names)
+    made = vlan is not None and link.get("IFLA_GROUP") == GROUP
+    return Port(link.get("IFLA_IFNAME"), names.get(link.get("IFLA_MASTER")), vlan, made)
+
+
+def _vlan(link: Any, names: Mapping[int, str]) -> Vlan | None:
+    info = link.get("IFLA_LINKINFO")
+    if not info or info.get("IFLA_INFO_KIND") != "vlan":
+        return None
+    data = info.get("IFLA_INFO_DATA")
+    trunk = names.get(link.get("IFLA_LINK"))
+    # The index of a trunk in another namespace may be that of any interface here.
+    if trunk is None or link.get("IFLA_LINK_NETNSID") is not None or data.get("IFLA_VLAN_PROTOCOL") != _8021Q:
+        return None
+    return Vlan(trunk, data.get("IFLA_VLAN_ID"))
 
 
 def _vxlan_data(link: Any) -> Any:
@@ -309,6 +348,12 @@ def _vxlan(link: Any, bridge: str | None, floods: frozenset[Flood]) -> Vxlan:
         up=bool(link["flags"] & _IFF_UP),
         flood=floods,
     )
+
+
+def _reason(operation: Operation, code: int) -> str:
+    if isinstance(operation, AddVlan) and code == errno.EOPNOTSUPP:
+        return "the interface can have no VLAN, or the kernel lacks its module 8021q"
+    return os.strerror(code).lower()
 
 
 def _family(text: str) -> int:

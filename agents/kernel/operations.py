@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from dataclasses import fields as fields_of
 
 from agents.kernel.snapshot import TABLES, Flood, Route, Rule, Vxlan, owner
+from agents.kernel.vlans import Vlan
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -23,6 +24,14 @@ class AddVxlan:
     """Creates the device on its bridge with port flags and flood entries, and brings it up last."""
 
     vxlan: Vxlan
+
+
+@dataclass(frozen=True, slots=True)
+class AddVlan:
+    """Brings the trunk up, and creates the VLAN's device on that bridge, up."""
+
+    vlan: Vlan
+    bridge: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +161,7 @@ class WriteSysctl:
 Operation = (
     AddBridge
     | AddVxlan
+    | AddVlan
     | AddTap
     | AddVeth
     | SetLink
@@ -180,6 +190,8 @@ def describe(operation: Operation) -> str:
             return f"add tunnel {v.name}: from {v.local}, receive on {v.vni}" + (
                 f", send to {floods}" if floods else ""
             )
+        case AddVlan(vlan, bridge):
+            return f"add {vlan.device}, VLAN {vlan.vid} of {vlan.trunk}, to {bridge}"
         case AddFlood(device, flood) | DeleteFlood(device, flood):
             verb = "add" if isinstance(operation, AddFlood) else "delete"
             return f"{verb} flood entry of {device}: {flood.vtep} on {flood.vni}"
@@ -217,7 +229,7 @@ def index_of(operation: Operation) -> int:
             | DeleteFlood(device)
         ):
             name = device
-        case Enslave(bridge=bridge):
+        case Enslave(bridge=bridge) | AddVlan(bridge=bridge):
             name = bridge
         case WriteSysctl(path=path):
             name = path.split("/")[3] if path.count("/") > 3 else ""

@@ -16,6 +16,7 @@ from agents.kernel.operations import (
     AddFlood,
     AddRoute,
     AddRule,
+    AddVlan,
     AddVxlan,
     DeleteAddress,
     DeleteFlood,
@@ -29,6 +30,7 @@ from agents.kernel.operations import (
     SetPort,
     WriteSysctl,
 )
+from agents.kernel.ports import Ports, ports
 from agents.kernel.snapshot import Bridge, Route, Rule, Snapshot, Vxlan, driven
 from agents.kernel.vpls import Pseudowire
 from controller.wire.desired import Desired, Endpoint, Remote
@@ -48,7 +50,7 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
     endpoints only)."""
     bridges = {f"lan{e.index}": lan.bridge(desired.cloudlet, e) for e in desired.endpoints}
     vxlans = {v.name: v for v in _vxlans(desired, pseudowires)}
-    ports, problems = lan.ports(desired, snapshot.ports)
+    access = ports(desired, snapshot.ports)
     routes = {
         route: lan.METRIC + endpoint.index
         for endpoint in desired.endpoints
@@ -56,21 +58,22 @@ def plan(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]], sna
     }
     rules = {rule for endpoint in desired.endpoints for rule in lan.rules(endpoint)}
     operations = (
-        *_removals(bridges, vxlans, routes, rules, snapshot),
-        *(Release(p) for p in _strangers(bridges, ports, snapshot)),
+        *_removals(bridges, vxlans, access, routes, rules, snapshot),
+        *(Release(p) for p in _strangers(bridges, access, snapshot)),
         *(WriteSysctl(p, v) for p, v in lan.router_sysctls(desired).items() if snapshot.sysctls.get(p, v) != v),
         *(_larger_tables(snapshot) if desired.endpoints else ()),
         *(operation for endpoint in desired.endpoints for operation in _lan(desired, endpoint, snapshot)),
         *(AddRule(rule) for rule in sorted(rules - snapshot.rules, key=str)),
         *(
             Enslave(name, lan.bridge_name(endpoint))
-            for name, endpoint in ports.items()
+            for name, endpoint in access.assigned.items()
             if snapshot.ports[name].bridge != lan.bridge_name(endpoint)
         ),
+        *(AddVlan(vlan, lan.bridge_name(endpoint)) for vlan, endpoint in access.missing.items()),
         *(operation for vxlan in vxlans.values() for operation in _tunnel(vxlan, snapshot.vxlans.get(vxlan.name))),
         *(AddRoute(route, metric) for route, metric in routes.items() if route not in snapshot.routes),
     )
-    return Plan(operations, problems)
+    return Plan(operations, access.problems)
 
 
 def _larger_tables(snapshot: Snapshot) -> Iterator[Operation]:
@@ -103,6 +106,7 @@ def _vxlans(desired: Desired, pseudowires: Mapping[int, frozenset[Pseudowire]]) 
 def _removals(
     bridges: Mapping[str, Bridge],
     vxlans: Mapping[str, Vxlan],
+    access: Ports,
     routes: Mapping[Route, int],
     rules: AbstractSet[Rule],
     snapshot: Snapshot,
@@ -110,15 +114,16 @@ def _removals(
     yield from (DeleteRoute(route) for route in sorted(snapshot.routes) if route not in routes)
     yield from (DeleteRule(rule) for rule in sorted(snapshot.rules - rules, key=str))
     tunnels = tuple(name for name, have in sorted(snapshot.vxlans.items()) if not _same(vxlans.get(name), have))
+    tagged = tuple(name for name, port in sorted(snapshot.ports.items()) if port.made and name not in access.assigned)
     lans = tuple(sorted(snapshot.bridges.keys() - bridges.keys()))
-    yield from (DeleteLinks(names) for names in (tunnels, lans) if names)
+    yield from (DeleteLinks(names) for names in (tunnels, tagged, lans) if names)
 
 
-def _strangers(bridges: Mapping[str, Bridge], ports: Mapping[str, Endpoint], snapshot: Snapshot) -> list[str]:
+def _strangers(bridges: Mapping[str, Bridge], access: Ports, snapshot: Snapshot) -> list[str]:
     """Return the ports on our bridges that no endpoint wants. A machine's port is its driver's, and is not among
-    them."""
-    found = (name for name, port in snapshot.ports.items() if port.bridge in bridges and name not in ports)
-    return sorted(name for name in found if not driven(name))
+    them; nor is a VLAN's interface that the agent has made, which is removed."""
+    found = (port for name, port in snapshot.ports.items() if port.bridge in bridges and name not in access.assigned)
+    return sorted(port.name for port in found if not driven(port.name) and not port.made)
 
 
 def _same(want: Vxlan | None, have: Vxlan | None) -> bool:

@@ -1,13 +1,15 @@
 """The kernel's objects as values, and a snapshot of them. No I/O.
 
 The agent knows its objects by name and kind: bridges `lan{index}`, VXLAN devices `pw{index}.{ve}` and `vx{index}`,
-routes of protocol PROTOCOL. It changes nothing else, except for the access ports' membership in a bridge.
+routes of protocol PROTOCOL, and VLAN devices of its own group. It changes nothing else, except for the access ports'
+membership in a bridge.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agents.kernel.vlans import Vlan
 from controller.wire.desired import GATEWAYS as GATEWAYS
 
 VXLAN_PORT = 4789
@@ -93,10 +95,13 @@ class Vxlan:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Any other interface and the bridge it is on."""
+    """Any other interface and the bridge it is on. `vlan` is the VLAN that it is the interface of, if any; `made` says
+    that the agent has made it."""
 
     name: str
     bridge: str | None
+    vlan: Vlan | None = None
+    made: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)

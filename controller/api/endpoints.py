@@ -34,7 +34,13 @@ from controller.wire.flavours import Flavour
 
 router = APIRouter(prefix="/api/v1/endpoints", tags=["endpoints"], dependencies=[Operator])
 
-Port = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@*?\[\]-]{1,15}$", description="Interface name or shell pattern.")]
+Port = Annotated[
+    str,
+    Field(
+        pattern=r"^(?:[A-Za-z0-9_.:@*?\[\]-]{1,15}|[A-Za-z0-9_.:@-]{1,15}\.[1-9][0-9]{0,3})$",
+        description="Interface name, shell pattern of names, or a VLAN of an interface: eth1.100.",
+    ),
+]
 EXAMPLE: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24", "ports": ["md*", "vm*"]}
 DUAL: JsonDict = {"name": "c1-lan", "cloudlet": "c1", "prefix": "10.1.0.0/24", "prefix6": "2001:db8:1::/64"}
 

@@ -36,8 +36,8 @@ FORMS: Mapping[str, tuple[str, str]] = {
         "policy, baseline, host, max, or a CPU model, with features to take from it behind commas",
         "EPYC-Rome,-rdpid",
     ),
-    r"^[A-Za-z0-9_.:@*?\[\]-]{1,15}$": (
-        "an interface's name or a shell pattern of such names, 15 characters at most",
+    r"^(?:[A-Za-z0-9_.:@*?\[\]-]{1,15}|[A-Za-z0-9_.:@-]{1,15}\.[1-9][0-9]{0,3})$": (
+        "an interface's name, a shell pattern of such names (15 characters at most), or a VLAN of one (eth1.100)",
         "eth*",
     ),
     r"^[^\x00-\x1f\x7f]*$": ("one line of text without control characters", "the fair in May"),

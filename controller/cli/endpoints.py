@@ -72,7 +72,7 @@ def add(
         str | None, typer.Option(help="IPv6 too, in CIDR form, /64 to /125. [default: IPv4 only]")
     ] = None,
     port: Annotated[
-        list[str] | None, typer.Option(help="An interface or a pattern; may be given more than once.")
+        list[str] | None, typer.Option(help="Interface, pattern, or VLAN of a trunk (eth1.100). Repeatable.")
     ] = None,
     vni: Annotated[int | None, typer.Option(help="EVPN only: the pool's VNI. [default: 10000]")] = None,
     mtu: Annotated[int | None, typer.Option(help="Bytes. [default: 1450]")] = None,

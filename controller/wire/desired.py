@@ -41,10 +41,11 @@ class Endpoint(Message):
 
     `index` is unique at the cloudlet (1..255) and stable: the agent names kernel objects by it and, for VPLS, takes
     labels from it: the label on which this endpoint receives from the endpoint with VE ID v is `(index << 12) | v`.
-    `prefix` is CIDR, `gateway` the cloudlet's own address on the LAN (no length). `ports` are interface names or
-    shell patterns (`md*`) of the cloudlet's access ports; the agent puts each interface that matches on the bridge,
-    also one that appears later. `ve_id` (1..4095) is set for VPLS, `vni` (1..2^24-1) for EVPN. `mtu` in bytes.
-    `prefix6` and `gateway6` are the LAN's IPv6 side, None where it has none.
+    `prefix` is CIDR, `gateway` the cloudlet's own address on the LAN (no length). `ports` are interface names, shell
+    patterns (`md*`) or VLANs (`eth1.100`) of the cloudlet's access ports; the agent puts each interface that matches
+    on the bridge, also one that appears later, and makes the interface of a VLAN. `ve_id` (1..4095) is set for VPLS,
+    `vni` (1..2^24-1) for EVPN. `mtu` in bytes. `prefix6` and `gateway6` are the LAN's IPv6 side, None where it has
+    none.
     """
 
     model_config = ConfigDict(title="DesiredEndpoint")

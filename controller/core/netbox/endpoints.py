@@ -126,21 +126,27 @@ def _alone(book: Book, prefix6: Thing, of: Section) -> None:
 
 def _ports(one: Draft, snapshot: Snapshot, pes: tuple[Thing, ...]) -> None:
     """Set the access ports: those of the custom field, or else the enabled interfaces of the PE whose untagged VLAN is
-    the prefix's."""
+    the prefix's, and the prefix's VLAN of those that carry it with a tag."""
     if one.take("ports", _listed):
         return
     vlan = one.thing.id_of("vlan")
     interfaces = [each for pe in pes for each in snapshot.interfaces_of.get(pe.id, ())]
-    ports = [str(each.content.get("name")) for each in interfaces if vlan is not None and _is_access(each, vlan)]
+    ports = sorted(port for each in interfaces if vlan is not None and (port := _port(each, vlan)) is not None)
     if ports:
         one.set(
             "ports", ports, f"the names of its PE's interfaces in that VLAN, or fill {one.of.custom_field('ports')}"
         )
 
 
-def _is_access(interface: Thing, vlan: int) -> bool:
-    enabled = interface.content.get("enabled", True) and not interface.content.get("mgmt_only")
-    return bool(enabled) and interface.noun is Noun.INTERFACE and interface.id_of("untagged_vlan") == vlan
+def _port(interface: Thing, vlan: int) -> str | None:
+    """Return the access port by which an interface is in a VLAN, or None."""
+    content = interface.content
+    if content.get("mgmt_only") or not content.get("enabled", True) or interface.noun is not Noun.INTERFACE:
+        return None
+    if interface.id_of("untagged_vlan") == vlan:
+        return str(content.get("name"))
+    tagged = (each for each in content.get("tagged_vlans") or () if each.get("id") == vlan)
+    return next((f"{content.get('name')}.{each.get('vid')}" for each in tagged), None)
 
 
 def _listed(value: Any) -> list[str]:

@@ -9,6 +9,7 @@ from agents.kernel.operations import (
     AddFlood,
     AddRoute,
     AddRule,
+    AddVlan,
     AddVxlan,
     DeleteAddress,
     DeleteFlood,
@@ -42,6 +43,10 @@ def _after(s: Snapshot, operation: Operation) -> Snapshot:
             assert vxlan.name not in vxlans and vxlan.bridge in bridges
             assert vxlan.vni not in {v.vni for v in vxlans.values()}
             vxlans[vxlan.name] = replace(vxlan, flood=vxlan.flood or frozenset())
+        case AddVlan(vlan, bridge):
+            assert bridge in bridges and vlan.trunk in ports and vlan.device not in ports
+            assert vlan not in {port.vlan for port in ports.values()}
+            ports[vlan.device] = Port(vlan.device, bridge, vlan, made=True)
         case SetLink(name, mac, mtu, up) if name in bridges:
             b = bridges[name]
             bridges[name] = replace(b, mac=mac or b.mac, mtu=mtu or b.mtu, up=b.up if up is None else up)
@@ -53,12 +58,13 @@ def _after(s: Snapshot, operation: Operation) -> Snapshot:
             vxlans[name] = replace(vxlans[name], bridge=bridge, isolated=isolated, learning=learning)
         case Enslave(name, bridge):
             assert bridge in bridges
-            ports[name] = Port(name, bridge)
+            ports[name] = replace(ports[name], bridge=bridge)
         case Release(name):
-            ports[name] = Port(name, None)
+            ports[name] = replace(ports[name], bridge=None)
         case DeleteLinks(names):
             for name in names:
-                assert (bridges.pop(name, None) or vxlans.pop(name, None)) is not None
+                gone = bridges.pop(name, None) or vxlans.pop(name, None) or ports.pop(name)
+                assert not isinstance(gone, Port) or gone.made
                 routes = {r for r in routes if r.device != name}
                 ports = {n: replace(p, bridge=None) if p.bridge == name else p for n, p in ports.items()}
                 vxlans = {n: replace(v, bridge=None) if v.bridge == name else v for n, v in vxlans.items()}

@@ -47,7 +47,7 @@ async def test_a_netbox_is_applied(
         assert not applied["in_force"], "no agent has enrolled yet"
         assert applied["revision"] == 1 and (tmp_path / "tokens" / "turin.token").is_file()
         assert (await controller.get("/cloudlets/turin"))["labels"] == {"region": "north"}
-        assert (await controller.get("/endpoints/turin-vlan20"))["ports"] == ["eth1"]
+        assert (await controller.get("/endpoints/turin-vlan20"))["ports"] == ["eth0.20", "eth1"]
         assert (await controller.get("/devices/lamp"))["mac"] == "02:00:5e:00:00:02"
         assert (await controller.get("/vms/web"))["endpoint"] == "turin-vlan20"
         await weft(*take)

@@ -16,7 +16,7 @@ from tests.unit.growth.shapes import Shape, shapes
 OTHER_ENGINES = {"regex", "_regex", "pcre", "pcre2", "rure", "hyperscan", "oniguruma", "sre_compile", "sre_parse"}
 SHORT = {
     "agents/host/chains.py": "a bridge's name, which the kernel keeps to 15 characters",
-    "agents/kernel/lan.py": "an interface's name, which the kernel keeps to 15 characters, as the API does patterns",
+    "agents/kernel/ports.py": "an interface's name, which the kernel keeps to 15 characters, as the API does patterns",
     "controller/core/doctor/kernels.py": "an interface's name and a pattern, of 15 characters each",
     "lab/bench_thin/__main__.py": "what the one who starts it writes",
     "lab/faults/cases.py": "what the one who starts it writes",

@@ -50,7 +50,7 @@ def device(number: int, name: str | None, at: Json, role: str, **more: Any) -> J
 
 def interface(number: int, name: str, of: Json, **more: Any) -> Json:
     given: Json = {"name": name, "device": nested(of, "name"), "enabled": True, "mgmt_only": False, "tags": []}
-    given |= {"untagged_vlan": None, "mac_address": None, "mac_addresses": []}
+    given |= {"untagged_vlan": None, "tagged_vlans": [], "mac_address": None, "mac_addresses": []}
     return made("dcim/interfaces", number, **given | more)
 
 
@@ -108,7 +108,7 @@ def towns() -> Objects:
         "dcim/interfaces": [
             interface(1, "eth1", pe, untagged_vlan=lan),
             interface(2, "eth2", pe, untagged_vlan=lan, enabled=False),
-            interface(3, "eth0", pe),
+            interface(3, "eth0", pe, tagged_vlans=[lan, vlan(8, 30)]),
             interface(4, "lan0", till, mac_address="02:00:5E:00:00:01"),
             interface(5, "mgmt", till, mac_address="02:00:5E:00:00:99", mgmt_only=True),
         ],
@@ -149,7 +149,7 @@ endpoints:
     cloudlet: turin
     prefix: 10.1.0.0/24
     prefix6: '2001:db8:1::/64'
-    ports: [eth1]
+    ports: [eth0.20, eth1]
     tenant: acme
 devices:
   lamp:

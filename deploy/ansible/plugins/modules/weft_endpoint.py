@@ -30,7 +30,7 @@ options:
     description: Its IPv6 prefix; an empty one removes it.
     type: str
   ports:
-    description: Its access ports, interfaces of the cloudlet or shell patterns of them.
+    description: Its access ports, interfaces of the cloudlet, shell patterns of them, or VLANs such as C(eth1.100).
     type: list
     elements: str
   vni:

@@ -17,7 +17,8 @@ import (
 )
 
 var portForm = stringvalidator.RegexMatches(
-	regexp.MustCompile(`^[A-Za-z0-9_.:@*?\[\]-]{1,15}$`), "an interface's name or shell pattern has 1 to 15 characters",
+	regexp.MustCompile(`^(?:[A-Za-z0-9_.:@*?\[\]-]{1,15}|[A-Za-z0-9_.:@-]{1,15}\.[1-9][0-9]{0,3})$`),
+	"an interface's name or shell pattern has 1 to 15 characters, and a VLAN of an interface is written eth1.100",
 )
 
 // NewEndpoint returns the resource weft_endpoint.
@@ -42,7 +43,7 @@ func endpointSchema() schema.Schema {
 	}
 	attributes["ports"] = schema.ListAttribute{
 		ElementType: types.StringType, Optional: true, Computed: true, Default: listdefault.StaticValue(list(nil)),
-		MarkdownDescription: "Access ports: interfaces of the cloudlet, or shell patterns.",
+		MarkdownDescription: "Access ports: interfaces of the cloudlet, shell patterns, or VLANs such as `eth1.100`.",
 		Validators:          []validator.List{listvalidator.SizeAtMost(64), listvalidator.ValueStringsAre(portForm)},
 	}
 	attributes["vni"] = schema.Int64Attribute{

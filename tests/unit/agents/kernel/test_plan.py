@@ -61,7 +61,9 @@ def states(draw: st.DrawFn) -> tuple[Desired, dict[int, frozenset[Pseudowire]]]:
                 remotes=[remote(endpoint(s, flavour=flavour, **some(s))) for s in sorted(sites)],
                 mtu=draw(st.sampled_from((1400, 1450))),
                 vtep=draw(st.sampled_from(("192.0.2.1", "192.0.2.200"))),
-                ports=draw(st.sampled_from(([f"md{index}-*"], [], ["md1-*", "eth0"]))),
+                ports=draw(
+                    st.sampled_from(([f"md{index}-*"], [], ["md1-*", "eth0"], ["eth0.100"], [f"eth0.{index}", "eth0*"]))
+                ),
                 **lan4,
                 **({"vni": 10000 + index} if flavour is Flavour.EVPN else {}),
                 **some(index),
