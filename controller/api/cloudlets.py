@@ -17,11 +17,14 @@ from controller.api.pages import Page
 from controller.api.types import Body, Name, NamePath, Text
 from controller.changes.flow import Edit, Guard
 from controller.changes.outcomes import ChangeResult
+from controller.changes.policies import by_proximity
 from controller.core import edits, tokens
 from controller.core.alterations import MOST_LABELS
 from controller.core.clock import now
 from controller.core.intent import Cloudlet as Wanted
 from controller.core.intent import CloudletState, Intent
+from controller.core.policy.model import Rules
+from controller.core.proximity.reach import reach
 from controller.core.refusals import conflict, invalid, missing
 from controller.db import cloudlets as table
 from controller.db import events
@@ -74,7 +77,8 @@ class AgentState(BaseModel):
 
 class Cloudlet(BaseModel):
     """One edge site. `sessions` says how its BGP sessions are signed, by route server; null if they are not signed
-    here."""
+    here. `reach_m` is how many metres away another cloudlet is near this one, at a round trip of 0, by the policy's
+    `proximity`; null without a place, or if the policy makes no pools by proximity."""
 
     name: str
     pe: Flavour
@@ -87,6 +91,7 @@ class Cloudlet(BaseModel):
     labels: dict[str, str]
     latitude: float | None
     longitude: float | None
+    reach_m: float | None
     created_at: datetime
     endpoints: list[str]
     agent: AgentState
@@ -294,6 +299,7 @@ def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
     agent, elsewhere = region.agents.registry.of(row.name), region.agents.registry.elsewhere.get(row.name)
     report = None if elsewhere and elsewhere.replica and not agent.connected else agent.report
     return {name: getattr(row, name) for name in _COLUMNS} | {
+        "reach_m": _reach(row, region.intent.policy),
         "endpoints": [e.name for e in region.intent.endpoints_of.get(row.name, ())],
         "sessions": region.route_servers.session_keys.standing(row.name),
         "agent": AgentState(
@@ -303,3 +309,8 @@ def _shown(row: CloudletRow, region: Region) -> dict[str, Any]:
             generation=report.generation if report else elsewhere.proved if elsewhere else None,
         ),
     }
+
+
+def _reach(row: CloudletRow, rules: Rules) -> float | None:
+    placed = row.latitude is not None and row.longitude is not None
+    return reach(rules.proximity, row.name) if placed and by_proximity(rules) else None

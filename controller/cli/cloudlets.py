@@ -28,6 +28,10 @@ def _agent(row: Row) -> object:
     return "none" if row.get("unmanaged") else state("agent", "connected")(row)
 
 
+def _reach(row: Row) -> object:
+    return None if row.get("reach_m") is None else f"{row['reach_m']:,.0f} m"
+
+
 COLUMNS = [
     ("NAME", at("name")),
     ("PE", at("pe")),
@@ -43,6 +47,7 @@ DETAILS = [
     ("LABELS", at("labels")),
     ("LATITUDE", at("latitude")),
     ("LONGITUDE", at("longitude")),
+    ("NEAR WITHIN", _reach),
     ("UNMANAGED", state("unmanaged")),
     ("AS NUMBER", at("asn")),
     ("TTL SECURITY", at("ttl_security")),

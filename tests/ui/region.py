@@ -65,6 +65,7 @@ async def fill(controller: Controller, server: FakeRouteServer) -> None:
     """Make the region."""
     for number in (1, 2, 3):
         await controller.agent(f"c{number}", number)
+    await controller.http.patch("/api/v1/cloudlets/c1", json={"latitude": 45.07, "longitude": 7.69})
     await controller.post("/vcps", {"name": "blue", "description": "Clinics of the north"})
     for name in ("c1-lan", "c2-lan"):
         await controller.post("/vcps/blue/members", {"endpoint": name})

@@ -79,6 +79,7 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
         "/cloudlets?q=<script>document.title='owned'</script>",
         "/cloudlets/<img src=x onerror=document.title='owned'>",
         "/pools/javascript:document.title='owned'",
+        "/map?view=<b>&pool=<svg onload=document.title='owned'>&at=<img src=x onerror=document.title='owned'>",
         "/routes?prefix=<svg onload=document.title='owned'>&route=<b>",
         "/policy?view=history&before=<b>&after=<img src=x onerror=document.title='owned'>",
         "/activity?view=events&type=<svg onload=document.title='owned'>&row=<b>",

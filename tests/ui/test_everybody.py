@@ -15,6 +15,8 @@ ROLES = ("viewer", "network-engineer", "operator", "admin")
 
 PAGES = {
     "overview": ("/", "Overview"),
+    "map": ("/map", "Map"),
+    "map-pools": ("/map?view=pools", "Map"),
     "cloudlets": ("/cloudlets", "Cloudlets"),
     "cloudlet": ("/cloudlets/c1", "c1"),
     "pools": ("/pools", "Pools"),

@@ -69,3 +69,20 @@ async def test_a_neighbour_is_what_was_measured(controller: Controller, pools: s
     await fails("loss 0.5", row("c1", "c3", 10.0), lossy)
     await fails("expected possible, got stale", row("c1", "c3", 10.0, now() - timedelta(seconds=1)))
     assert (await outcome(controller, policy("stale", pools)))[0] == "stale"
+
+
+async def test_a_cloudlet_says_how_far_near_is(controller: Controller) -> None:
+    """Only if the policy asks, and only of a place: coverage and walk of its site (docs/policy/proximity.md)."""
+    await controller.cloudlet("c1", 1, place=HERE)
+    await controller.cloudlet("c2", 2, place=NEAR)
+    await controller.cloudlet("c3", 3)
+
+    async def reaches() -> list[float | None]:
+        return [(await controller.get(f"/cloudlets/c{number}"))["reach_m"] for number in (1, 2, 3)]
+
+    assert await reaches() == [None, None, None]
+    await done(controller, "apply", f"{HEAD}vcps:\n{NAMED}")
+    assert await reaches() == [None, None, None]
+    sites = "proximity: {sites: {c2: {coverage_m: 500}}}\n"
+    await done(controller, "apply", f"{HEAD}vcps:\n{PLACED}{sites}")
+    assert await reaches() == [pytest.approx(1036.0), pytest.approx(1436.0), None]

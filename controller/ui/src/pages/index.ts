@@ -5,6 +5,7 @@ import { cloudlets } from './cloudlets/pages';
 import type { PageDefinition } from './definition';
 import { lans } from './lans/pages';
 import { lookingGlass } from './looking-glass/pages';
+import { map } from './map/pages';
 import { moves } from './moves/pages';
 import { overview } from './overview/pages';
 import { policy } from './policy/pages';
@@ -13,6 +14,7 @@ import { ownVms, vms } from './vms/pages';
 
 export const PAGES: readonly PageDefinition[] = [
   ...overview,
+  ...map,
   ...cloudlets,
   ...pools,
   ...policy,
