@@ -31,8 +31,8 @@ help: ## what can be made
 
 # -- the two commands ---------------------------------------------------------------------------------------------
 .PHONY: demo test test-all
-demo: build ## the main job in the lab, shown step by step; build/demo.json
-	$(PY) -m lab.demo --output $(B)/demo.json
+demo: build ## the main job in the lab, shown step by step; build/demo.json; KEEP=1 leaves a region up, with its web UI
+	$(PY) -m lab.demo --output $(B)/demo.json $(if $(KEEP),--keep)
 
 test: build ## linters, unit tests, and a smoke test of every subsystem with real daemons; a quarter of an hour
 	./tests/run smoke

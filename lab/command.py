@@ -14,6 +14,7 @@ from controller.cli.noun import Colours, Format, Noun, set_session
 from controller.cli.output import rows, say
 from controller.cli.program import run_program
 from controller.cli.session import begin, session
+from lab import web_ui
 from lab.errors import LabError
 from lab.paths import ROOT
 from lab.region import Region
@@ -73,6 +74,8 @@ def status() -> None:
         rows(daemons, COLUMNS, "nothing runs")
         if leases := summary["leases"]:
             say("", "addresses: " + plain(leases))
+        if summary["ui"]:
+            say(f"web UI: {plain(summary['ui'])}, with the token in {web_ui.TOKEN}")
     if stopped:
         raise CheckFailed(f"stopped: {', '.join(stopped)}")
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from agents.ipsec.daemon import configuration, kernel_esp
 from controller.trust import ceremony
+from lab import web_ui
 from lab.containers import build as containers
 from lab.guests.accelerator import accelerator
 from lab.paths import BIN, BUILD, GUESTS, LAB, ROOT, RUN, SOCKET
 from lab.plan import Plan
+from lab.secret import secret
 from lab.state import Record
 from lab.topology import Cloudlet, Topology
 
@@ -73,11 +75,17 @@ def controller(topology: Topology, plan: Plan) -> dict[str, Record]:
         "WEFT_AGENT_LISTEN": f"{plan.loopbacks[topology.controller]}:{AGENT_PORT}",
         "WEFT_AGENT_TLS_ONLY": "true",
         "WEFT_ENROLLED_ONLY": "true",
+        **web_ui.settings(directory, plan.loopbacks[topology.controller]),
     }
     if not (directory / "authority").exists():
         ceremony.init(directory / "authority", "lab", datetime.now(UTC))
     argv = [sys.executable, "-m", "controller.main"]
     return {"controller": _record(topology.controller, "controller", argv, environment)}
+
+
+def window(topology: Topology, plan: Plan) -> dict[str, Record]:
+    """Return the way of this machine's browsers to the controller's web UI."""
+    return {"window": _record(topology.controller, "window", web_ui.program(plan.loopbacks[topology.controller]))}
 
 
 def speakers(cloudlet: Cloudlet) -> dict[str, Record]:
@@ -221,14 +229,6 @@ def token_file(cloudlet: Cloudlet) -> Path:
 
 def lease_file(node: str, family: int = 4) -> Path:
     return LAB / node / ("lease" if family == 4 else "lease6")
-
-
-def secret(path: Path, value: str | None = None) -> None:
-    """Write a secret (a new random one unless given) that only root may read."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write((value or secrets.token_urlsafe(32)) + "\n")
 
 
 def missing() -> list[str]:

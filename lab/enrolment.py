@@ -7,6 +7,7 @@ from lab import daemons
 from lab.lock import Progress
 from lab.plan import Plan, hosts
 from lab.rest import Rest
+from lab.secret import secret
 from lab.topology import Topology
 from lab.watch import Watch
 
@@ -20,7 +21,7 @@ def enrol(topology: Topology, plan: Plan, watch: Watch, progress: Progress) -> N
     progress(f"enrolling {len(cloudlets)} cloudlets{servers}")
     with Rest() as rest:
         for cloudlet in members:
-            daemons.secret(daemons.token_file(cloudlet), rest.invite(cloudlet))
+            secret(daemons.token_file(cloudlet), rest.invite(cloudlet))
             watch.start(daemons.agent(cloudlet, topology, plan))
         for cloudlet in members:
             late = f"the agent of {cloudlet.name} does not connect"

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from lab import cleanup, daemons, enrolment, netns, stations, underlay, wan
+from lab import cleanup, daemons, enrolment, netns, stations, underlay, wan, web_ui
 from lab.capture import Capture
 from lab.containers import build as containers
 from lab.errors import LabError
@@ -86,7 +86,7 @@ class Region:
             began = time.monotonic()
             try:
                 cleanup.remove(progress)
-                for phase in (self.build, self.enrol, self.apply_policy, self.lease, self.boot):
+                for phase in (self.build, self.enrol, self.apply_policy, self.lease, self.boot, self.open):
                     phase(progress)
                 self.state.phase = "up"
                 self.state.save()
@@ -190,6 +190,12 @@ class Region:
         """Add and start the VMs that really boot; return their addresses (without length) by name."""
         return stations.boot(self.topology, self.watch, progress, seconds)
 
+    def open(self, progress: Progress = print) -> None:
+        """Lead browsers on this machine to the web UI, if it is built."""
+        if web_ui.BUILT.is_file():
+            self.start(daemons.window(self.topology, self.plan))
+            progress(web_ui.opened(self.watch))
+
     # -- for demos and tests ----------------------------------------------------------------------------------------
     def address(self, station: str) -> str:
         """Return the leased address of a device or VM."""
@@ -237,7 +243,7 @@ class Region:
         return self.watch.rows()
 
     def summary(self) -> dict[str, Any]:
-        """Return topology, phase, WAN emulator and leases of the lab."""
+        """Return topology, phase, WAN emulator, leases and web UI of the lab."""
         state = self.state
         return {
             "topology": state.topology,
@@ -246,6 +252,7 @@ class Region:
             "started_at": state.started_at,
             "namespaces": len(state.namespaces),
             "leases": dict(state.leases),
+            "ui": web_ui.address(),
         }
 
     # -- inside -----------------------------------------------------------------------------------------------------

@@ -65,7 +65,9 @@ class Rest:
 
     def invite(self, cloudlet: Cloudlet) -> str:
         """Create a cloudlet, and return its one-time token."""
-        body = {"name": cloudlet.name, "pe": cloudlet.pe, "vtep": cloudlet.vtep}
+        body: Json = {"name": cloudlet.name, "pe": cloudlet.pe, "vtep": cloudlet.vtep}
+        if cloudlet.at is not None:
+            body["latitude"], body["longitude"] = cloudlet.at
         return str(self.post("/cloudlets", body)["token"])
 
     def connected(self, cloudlet: Cloudlet) -> bool:

@@ -65,6 +65,7 @@ class Cloudlet:
     endpoints: tuple[Endpoint, ...]
     stations: tuple[Station, ...]
     machines: tuple[Machine, ...] = ()
+    at: tuple[float, float] | None = None  # latitude and longitude, in degrees
 
     def endpoint(self, name: str) -> Endpoint:
         return next(endpoint for endpoint in self.endpoints if endpoint.name == name)
@@ -174,7 +175,8 @@ def _cloudlets(document: Document) -> tuple[Cloudlet, ...]:
         vtep = str(item.get("vtep", VTEPS[number]))
         if not _is_vtep(vtep):
             raise document.error([*where, "vtep"], f"vtep '{vtep}' is not an IPv4 address of {VTEPS}", "10.255.0.N")
-        made.append(Cloudlet(str(item["name"]), pe, vtep, endpoints, tuple(here), tuple(machines)))
+        at = (float(item["at"][0]), float(item["at"][1])) if "at" in item else None
+        made.append(Cloudlet(str(item["name"]), pe, vtep, endpoints, tuple(here), tuple(machines), at))
     return tuple(made)
 
 

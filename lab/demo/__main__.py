@@ -87,6 +87,7 @@ def main() -> int:
     """Run the demo. Exit codes: 0 all checks hold, 1 one failed or a region did not come up, 130 interrupted."""
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("build/demo.json"), help="where the verdict goes, as JSON")
+    parser.add_argument("--keep", action="store_true", help="leave the first region up in the end, with its web UI")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         print("the demo makes network namespaces; run it as root", file=sys.stderr)
@@ -105,6 +106,11 @@ def main() -> int:
     topologies = [str(topology.relative_to(ROOT)) for topology, _ in ACTS]
     verdict.write(arguments.output, seconds=seconds, topologies=topologies)
     print(f"written: {arguments.output}")
+    if arguments.keep:
+        Region.load(ACTS[0][0]).up(print, wait_seconds=600)
+        print("make lab-down removes it")
+    else:
+        print("make demo KEEP=1 leaves a region up, and says where its web UI is")
     return 0 if verdict.ok else 1
 
 

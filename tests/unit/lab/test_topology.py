@@ -56,6 +56,14 @@ def test_only_some_regions_encrypt(tmp_path: Path) -> None:
         load(write(tmp_path, GOOD.replace("cloudlets:", "region: {ipsec: 1}\ncloudlets:", 1)))
 
 
+def test_a_cloudlet_may_have_a_place(tmp_path: Path) -> None:
+    placed = GOOD.replace("  - name: c2\n", "  - name: c2\n    at: [45.07, -7.5]\n")
+    assert [cloudlet.at for cloudlet in load(write(tmp_path, placed)).cloudlets] == [None, (45.07, -7.5)]
+    for wrong in ("[45.07]", "[95, 7]", "[45, 7, 1]", "turin"):
+        with pytest.raises(LabError, match="9:"):
+            load(write(tmp_path, placed.replace("[45.07, -7.5]", wrong)))
+
+
 def test_demo_is_what_the_main_job_needs() -> None:
     topology = load(ROOT / "lab" / "topologies" / "demo.yaml")
     assert len(topology.cloudlets) >= 6
