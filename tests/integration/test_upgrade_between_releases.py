@@ -3,17 +3,17 @@ lost, the inventory stays, and changes go on. WEFT_UPGRADE_FROM is the earlier r
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from lab.paths import BIN, BUILD, ROOT
+from lab.paths import BIN, ROOT
 from lab.region import Region
 from lab.state import Record
 from lab.watch import Watch
+from tests.integration.releases import checked_out, make
 from tests.integration.upgrading import restart, under_ping, well
 
 pytestmark = [pytest.mark.lab, pytest.mark.nightly]
@@ -39,17 +39,9 @@ CHANGING = {"version", "last_seen", "expires_at", "place"}
 @pytest.fixture(scope="module")
 def release() -> Path:
     """The folder of the earlier release, with its programs."""
-    folder = BUILD / "releases" / FROM
-    known = subprocess.run(["git", "-C", str(ROOT), "cat-file", "-e", f"{FROM}^{{commit}}"], check=False)
-    if known.returncode:
-        pytest.skip(f"the commit {FROM} is not in this clone")
+    folder = checked_out(FROM)
     if not (folder / "build/bin/weft-routeserver").exists():
-        subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(ROOT), str(folder)], check=True)
-        subprocess.run(["git", "-C", str(folder), "checkout", "--quiet", "--detach", FROM], check=True)
-        (folder / "build").mkdir(exist_ok=True)
-        (folder / "build/.packages").touch()  # this release has installed the packages of Debian
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE"))}
-        subprocess.run(["make", "-C", str(folder), *PROGRAMS], env=environment, check=True)
+        make(folder, *PROGRAMS)
     return folder
 
 
