@@ -26,6 +26,11 @@ class BootedHost:
         self._pid = 0
 
     @property
+    def pid(self) -> int:
+        """The process id of its systemd on this machine; 0 while it is off."""
+        return self._pid
+
+    @property
     def _group(self) -> Path:
         hierarchy = next((one for one in _HIERARCHIES if (one / "cgroup.controllers").exists()), None)
         if hierarchy is None:

@@ -22,7 +22,7 @@ from lab.paths import BUILD, ROOT
 TOWNS = ("town1", "town2", "town3", "town4")
 SERVER = "203.0.113.1"
 FABRIC = "weft-towns"
-BESIDE = ("postgresql", "frr", "frr-pythontools", "iputils-ping", "init", "procps", "strongswan-charon")
+BESIDE = ("postgresql", "frr", "frr-pythontools", "iputils-ping", "init", "procps", "strongswan-charon", "python3-apt")
 """Packages of Debian that the hosts install, apart from those that Weft's packages need."""
 
 _APT = (

@@ -89,7 +89,7 @@ WITHOUT = {
         "container_tracking",
         "region_container",
     ),
-    *("region_move_ahead", "thin_line_faults", "install", "images"),
+    *("region_move_ahead", "thin_line_faults", "install", "install_releases", "images", "ansible_roles"),
     *("charon_unit", "gobgpd_api", "lab_charon", "lab_device", "lab_mptcp", "lab_process", "lab_wiretap"),
 }
 """Files whose subsystem has a smoke test in another file."""
