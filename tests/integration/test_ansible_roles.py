@@ -1,5 +1,5 @@
-"""The roles of the collection `weft.weft` on hosts with systemd and nothing but Debian: a controller and a cloudlet come
-up, and a second run changes nothing (docs/operate/ansible.md)."""
+"""The roles of the collection `weft.weft` on hosts with systemd and nothing but Debian: a controller and a cloudlet
+come up, and a second run changes nothing (docs/operate/ansible.md)."""
 
 import json
 import re
