@@ -1,0 +1,162 @@
+"""`make bench-ui`: the web UI of a large region beside that of an empty one, in turn, by the browser's clock. Writes
+build/bench-ui.json and docs/reports/ui.md."""
+
+import json
+import os
+import shutil
+import statistics
+import textwrap
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page
+
+from tests.house.imports import ROOT
+from tests.ui import large_region
+from tests.ui.conftest import Open
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+TIMES = int(os.environ.get("WEFT_BENCH_TIMES", "7"))
+FIRST_VIEW, STALL = 1500.0, 100.0
+"""Bounds in milliseconds: from the start of the navigation to the content, and between two frames."""
+
+ABOUT = """Made by `make bench-ui`; do not edit. {size} beside an empty region, in turn,
+{times} times each, {cores} cores for browser and both controllers. The routes are a fake route server's; controller,
+database and pages are real. Milliseconds by the browser's clock: first view, from the start of the navigation to the
+content; scroll and search, the longest time between two frames. Bounds: {view:.0f} and {stall:.0f} in every run."""
+
+CONTENT = {
+    "/": ".figures",
+    "/cloudlets": "[data-index], .empty",
+    "/pools": "[data-index], .empty",
+    "/map": "[data-node], .empty",
+    "/map?view=pools": "[data-node], .empty",
+    "/activity": "[data-index], .empty",
+    "/routes": "[data-index], .empty",
+}
+"""Pages, and what each is for."""
+
+SCROLLED = ("/cloudlets", "/routes")
+SEARCHED = {"/cloudlets": "town-7 edge-02", "/pools": "edge-0207"}
+
+WATCH = """(() => {
+  const wanted = window.name;
+  window.shown = null;
+  const look = () => {
+    if (window.shown === null && wanted && document.querySelector(wanted)) {
+      requestAnimationFrame(() => (window.shown ??= performance.now()));
+    }
+  };
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
+})()"""
+
+SCROLL = """async () => {
+  const table = document.querySelector('[role=table]');
+  let [worst, last] = [0, performance.now()];
+  for (let step = 0; table && step < 120; step += 1) {
+    table.scrollTop += 240;
+    await new Promise(requestAnimationFrame);
+    const now = performance.now();
+    [worst, last] = [Math.max(worst, now - last), now];
+  }
+  return worst;
+}"""
+
+BEGIN = """() => {
+  window.worst = 0;
+  let last = performance.now();
+  const frame = () => {
+    const now = performance.now();
+    window.worst = Math.max(window.worst, now - last);
+    last = now;
+    window.watching = requestAnimationFrame(frame);
+  };
+  window.watching = requestAnimationFrame(frame);
+}"""
+
+END = "() => { cancelAnimationFrame(window.watching); return window.worst; }"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Milliseconds of one act at one page, the median and the worst of all runs."""
+
+    page: str
+    act: str
+    empty: float
+    large: float
+    worst: float
+
+    @property
+    def holds(self) -> bool:
+        return self.worst <= (FIRST_VIEW if self.act == "first view" else STALL)
+
+
+async def first_view(page: Page, path: str) -> float:
+    """Return the time from the start of a navigation to the page's content."""
+    await page.evaluate("wanted => { window.name = wanted }", CONTENT[path])
+    await page.goto(path)
+    await page.wait_for_function("window.shown !== null")
+    return float(await page.evaluate("window.shown"))
+
+
+async def scroll(page: Page, path: str) -> float:
+    """Return the longest time between two frames while a list is scrolled."""
+    await first_view(page, path)
+    return float(await page.evaluate(SCROLL))
+
+
+async def search(page: Page, path: str) -> float:
+    """Return the longest time between two frames while a user types a search."""
+    await first_view(page, path)
+    await page.get_by_role("searchbox").focus()
+    await page.evaluate(BEGIN)
+    await page.keyboard.type(SEARCHED[path], delay=60)
+    return float(await page.evaluate(END))
+
+
+Act = Callable[[Page, str], Awaitable[float]]
+ACTS: list[tuple[str, Act, list[str]]] = [
+    ("first view", first_view, list(CONTENT)),
+    ("scroll", scroll, list(SCROLLED)),
+    ("search", search, list(SEARCHED)),
+]
+
+
+async def test_figures(open_window: Open, migrated: Path, tmp_path: Path) -> None:
+    figures = []
+    other_database = f"sqlite+aiosqlite:///{shutil.copyfile(migrated, tmp_path / 'large.db')}"
+    async with (
+        open_window(filled=False) as empty,
+        open_window(filled=False, database_url=other_database) as large,
+    ):
+        await large_region.fill(large.controller, large.server)
+        async with empty.user("viewer") as little, large.user("viewer") as much:
+            for page in (little, much):
+                await page.add_init_script(WATCH)
+            for act, measure, paths in ACTS:
+                for path in paths:
+                    measured = [(await measure(little, path), await measure(much, path)) for _ in range(TIMES + 1)][1:]
+                    one, other = ([pair[index] for pair in measured] for index in (0, 1))
+                    figures.append(Figure(path, act, statistics.median(one), statistics.median(other), max(other)))
+                    print(figures[-1], flush=True)
+    write(figures)
+    assert all(figure.holds for figure in figures), [figure for figure in figures if not figure.holds]
+
+
+def write(figures: list[Figure]) -> None:
+    """Write the data and the page."""
+    (ROOT / "build/bench-ui.json").write_text(json.dumps([asdict(figure) for figure in figures], indent=2) + "\n")
+    lines = [
+        f"| `{one.page}` | {one.act} | {one.empty:.0f} | {one.large:.0f} | {one.large / max(one.empty, 1):.1f} | "
+        f"{one.worst:.0f} | {'yes' if one.holds else 'no'} |"
+        for one in figures
+    ]
+    size = f"{large_region.CLOUDLETS:,} cloudlets in {large_region.POOLS} pools and {large_region.ROUTES:,} routes"
+    about = ABOUT.format(size=size, times=TIMES, cores=os.cpu_count(), view=FIRST_VIEW, stall=STALL)
+    head = "| page | act | empty | large | ratio | worst | holds |\n| --- | --- | --- | --- | --- | --- | --- |"
+    page = ["# The web UI of a large region, measured", "", textwrap.fill(about, 124), "", head, *lines]
+    (ROOT / "docs/reports/ui.md").write_text("\n".join(page) + "\n")
