@@ -279,6 +279,10 @@ bench-neighbours: build ## what reports on neighbours cost a controller, on both
 bench-audit: build ## what the audit log costs a request, with it and without, in turn; docs/operate/audit.md; BENCH="--requests 400"
 	$(PY) -m tests.bench.audit $(BENCH) --output $(B)/bench-audit.json
 
+.PHONY: screenshots
+screenshots: build ## pictures of the web UI, of the demo's first region; docs/pictures
+	$(PY) -m tests.ui.pictures
+
 .PHONY: bench-ui
 bench-ui: build ## the web UI of 1,000 cloudlets and 100,000 routes beside that of an empty region; three minutes; WEFT_BENCH_TIMES=7; docs/reports/ui.md
 	$(PY) -m pytest -q -s -n0 -p no:cacheprovider tests/ui/bench_ui.py
