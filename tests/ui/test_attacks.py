@@ -78,6 +78,7 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
     [
         "/cloudlets?q=<script>document.title='owned'</script>",
         "/cloudlets/<img src=x onerror=document.title='owned'>",
+        "/add-cloudlet?name=<img src=x onerror=document.title='owned'>",
         "/pools/javascript:document.title='owned'",
         "/map?view=<b>&pool=<svg onload=document.title='owned'>&at=<img src=x onerror=document.title='owned'>",
         "/routes?prefix=<svg onload=document.title='owned'>&route=<b>",

@@ -22,6 +22,7 @@ export const de: Texts = {
   more: 'Weitere werden geladen …',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  notCopied: 'Der Browser lässt die Seite nicht kopieren: Der Text ist markiert.',
   left: 'übrig',
   over: 'abgelaufen',
 };

@@ -24,6 +24,7 @@ export const en = {
   more: 'Loading more …',
   copy: 'Copy',
   copied: 'Copied',
+  notCopied: 'The browser does not let the page copy: the text is selected.',
   left: 'left',
   over: 'over',
 };
