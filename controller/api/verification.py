@@ -28,6 +28,7 @@ from controller.core.verification import (
     judged,
     patience,
     requests,
+    within,
 )
 from controller.wire.findings import IpFamily
 from controller.wire.probes import ProbeResult
@@ -42,13 +43,14 @@ UNDERSTOOD = "probes"
 
 
 class ProbesWanted(Body):
-    """The pairs to probe: those between `a` and `b`, each a cloudlet or an endpoint; without them every pair that
-    shares a pool, and `sample` of those that do not."""
+    """The pairs to probe: those between `a` and `b`, each a cloudlet or an endpoint; or those of the members of `vcp`;
+    without any name every pair that shares a pool, and `sample` of those that do not."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"a": "c1", "b": "c2-lan"}]})
 
     a: Name | None = None
     b: Name | None = None
+    vcp: Name | None = None
     sample: Annotated[int, Field(ge=0, le=1000)] = 50
 
 
@@ -103,11 +105,15 @@ async def probe(body: ProbesWanted, region: Running) -> Verification:
     under way."""
     if (body.a is None) != (body.b is None):
         raise invalid("b", "name two cloudlets or endpoints, or none")
+    if body.a is not None and body.vcp is not None:
+        raise invalid("vcp", "name two cloudlets or endpoints, or a VCP, not both")
     began, intent = time.monotonic(), region.intent
     cloudlets = await observed_cloudlets(region)
     unable = _unable(intent, {one.desired.cloudlet: one for one in cloudlets})
     if body.a is not None and body.b is not None:
         selected = await asyncio.to_thread(between, intent, body.a, body.b, unable)
+    elif body.vcp is not None:
+        selected = await asyncio.to_thread(within, intent, body.vcp, unable)
     else:
         selected = await asyncio.to_thread(everywhere, intent, body.sample, unable, SystemRandom())
     number = secrets.randbits(62)

@@ -6,6 +6,7 @@ import typer
 
 from controller.cli.cells import Row, StateWord, Tone, at, plain, prose
 from controller.cli.client import Client, path
+from controller.cli.completion import names
 from controller.cli.documents import emit
 from controller.cli.failures import CheckFailed, WrongUsage
 from controller.cli.output import milliseconds, rows, say
@@ -15,6 +16,10 @@ TIMEOUT = 330.0
 """Seconds; the controller answers within five minutes."""
 
 End = Annotated[str | None, typer.Argument(help="A cloudlet or an endpoint; two, or none for all pairs.")]
+Pool = Annotated[
+    str | None,
+    typer.Option("--vcp", help="The pairs of a pool's members alone.", autocompletion=names("vcps")),
+]
 Sample = Annotated[
     int, typer.Option(min=0, max=1000, help="Without names: so many of the pairs that must not pass, chosen at random.")
 ]
@@ -47,15 +52,18 @@ COLUMNS = [
 ]
 
 
-def verify(a: End = None, b: End = None, sample: Sample = 50) -> None:
-    """Send probes through the tunnels between two cloudlets or endpoints, or between all that share a pool.
+def verify(a: End = None, b: End = None, vcp: Pool = None, sample: Sample = 50) -> None:
+    """Send probes through the tunnels between two cloudlets or endpoints, in a pool, or between all that share a pool.
 
     Pairs that share no pool, and those that an access rule separates, are probed too: nothing may pass there. Without
     names a sample of them is. Ends with 0 if all is as it should be, with 1 if anything differs."""
     if (a is None) != (b is None):
         raise WrongUsage("name two cloudlets or endpoints, or none")
+    if a is not None and vcp is not None:
+        raise WrongUsage("name two cloudlets or endpoints, or give --vcp, not both")
+    wanted = {"a": a, "b": b, "sample": sample} | ({"vcp": vcp} if vcp is not None else {})
     with Client(TIMEOUT) as api:
-        answer = api.post(path("doctor", "probes"), {"a": a, "b": b, "sample": sample})
+        answer = api.post(path("doctor", "probes"), wanted)
     differing = [pair for pair in answer["pairs"] if pair.get("differs")]
     if session.documents:
         emit(answer)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_interface
-from itertools import islice
+from itertools import combinations, islice
 from random import Random
 
 from controller.core.access import flows, judge
@@ -115,6 +115,19 @@ def everywhere(intent: Intent, sample: int, unable: Mapping[str, str], chance: R
     forbidden = pairs - len(shared)
     apart = _sample(intent, lans, min(sample, forbidden), chance)
     return _select(intent, [*shared, *apart], unable, forbidden)
+
+
+def within(intent: Intent, pool: str, unable: Mapping[str, str]) -> Selection:
+    """Select every pair of members of a pool. Raises Refused."""
+    if pool not in intent.vcps:
+        raise unknown("vcp", "VCP", pool, intent.vcps)
+    members = sorted(intent.vcps[pool].members)
+    shared = list(islice(((a, b) for a, b in combinations(members, 2) if _may(intent, a, b)), MOST_PAIRS + 1))
+    if len(shared) > MOST_PAIRS:
+        raise invalid("vcp", f"{pool} has more than {MOST_PAIRS} pairs, too many at once: name two cloudlets")
+    if not shared:
+        raise conflict(f"{pool} has no two members in force at different cloudlets", "vcp")
+    return _select(intent, shared, unable, 0)
 
 
 def _sample(intent: Intent, lans: Sequence[str], wanted: int, chance: Random) -> list[tuple[str, str]]:

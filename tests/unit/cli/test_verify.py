@@ -34,6 +34,12 @@ def test_all_is_as_it_should_be(controller: Controller, weft: Weft) -> None:
     assert weft("verify", "--output", "json").json == answer(PASSES, FORBIDDEN, FILTERED)
 
 
+def test_one_pool_alone(controller: Controller, weft: Weft) -> None:
+    controller.answers["POST", "/api/v1/doctor/probes"] = answer(PASSES)
+    assert weft("verify", "--vcp", "blue").code == 0
+    assert controller.body == {"a": None, "b": None, "vcp": "blue", "sample": 50}
+
+
 def test_differences_are_named_with_their_causes(controller: Controller, weft: Weft) -> None:
     controller.answers["POST", "/api/v1/doctor/probes"] = answer(BROKEN, ok=False)
     result = weft("verify", "c1", "c2-lan", "--sample", "7")
@@ -55,7 +61,7 @@ def test_those_that_cannot_be_asked_are_named(controller: Controller, weft: Weft
     assert "not probed: c1-lan to c2-lan: the agent of c1 sent no result in time" in " ".join(result.out.split())
 
 
-@pytest.mark.parametrize("words", [("c1",), ("c1", "c2", "c3")])
+@pytest.mark.parametrize("words", [("c1",), ("c1", "c2", "c3"), ("c1", "c2", "--vcp", "blue")])
 def test_wrong_usage(controller: Controller, weft: Weft, words: tuple[str, ...]) -> None:
     assert weft("verify", *words).code == 2
     assert not controller.asked

@@ -209,3 +209,32 @@ async def test_a_region_that_is_too_large(controller: Controller, monkeypatch: p
     monkeypatch.setattr(verification, "MOST_TARGETS", 1)
     answer = await ask(controller)
     assert answer["unasked"] and "already has" in answer["unasked"][0]["reason"]
+
+
+async def test_a_pool_is_probed_by_itself(controller: Controller) -> None:
+    await town(controller)
+    await done(
+        controller, "apply", f"{HEAD}vcps:\n  blue: {{members: [c1-lan, c2-lan]}}\n  red: {{members: [c3-lan]}}\n"
+    )
+    answer = await ask(controller, vcp="blue")
+    assert answer["ok"] and (answer["passing"], answer["forbidden"], answer["forbidden_of"]) == (2, 0, 0)
+    assert {(p["near"], p["far"]) for p in answer["pairs"]} <= {("c1-lan", "c2-lan"), ("c2-lan", "c1-lan")}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field", "said"),
+    [
+        ({"vcp": "bleu"}, 422, "vcp", "blue"),
+        ({"vcp": "red"}, 409, "vcp", "red has no two members in force at different cloudlets"),
+        ({"vcp": "blue", "a": "c1", "b": "c2"}, 422, "vcp", "not both"),
+    ],
+)
+async def test_a_pool_that_cannot_be_probed(
+    controller: Controller, body: dict[str, str], status: int, field: str, said: str
+) -> None:
+    await town(controller)
+    await done(
+        controller, "apply", f"{HEAD}vcps:\n  blue: {{members: [c1-lan, c2-lan]}}\n  red: {{members: [c3-lan]}}\n"
+    )
+    answer = await controller.http.post("/api/v1/doctor/probes", json=body)
+    problem(answer, status, field, said)

@@ -77,4 +77,15 @@ export const de: Texts = {
     back: 'Zurück',
     close: 'Schließen',
   },
+  reach: {
+    title: 'Erreichbarkeit',
+    verify: 'Jetzt prüfen',
+    lead: 'Agenten senden Proben durch jeden Tunnel dieses Pools und vergleichen sie mit seinen Zugriffsregeln.',
+    working: 'Alle Ergebnisse werden erwartet …',
+    ok: (pairs: string) => `${pairs} Proben, alle wie gewollt.`,
+    differs: (pairs: string) => `${pairs} Proben sind nicht wie gewollt, oder Ergebnisse fehlen.`,
+    words: { passes: 'geht durch', filtered: 'gefiltert', differs: 'weicht ab', unasked: 'nicht geprüft' },
+    remarks: 'Bemerkungen',
+    unable: (name: string, reason: string) => `${name} kann nicht gefragt werden: ${reason}`,
+  },
 };

@@ -75,6 +75,17 @@ export const en = {
     back: 'Back',
     close: 'Close',
   },
+  reach: {
+    title: 'Reachability',
+    verify: 'Verify now',
+    lead: 'Agents send probes through every tunnel of this pool, and compare with its access rules.',
+    working: 'Waiting for all results …',
+    ok: (pairs: string) => `${pairs} probes, all as it should be.`,
+    differs: (pairs: string) => `${pairs} probes are not as they should be, or results are missing.`,
+    words: { passes: 'passes', filtered: 'filtered', differs: 'differs', unasked: 'not probed' },
+    remarks: 'Remarks',
+    unable: (name: string, reason: string) => `${name} cannot be asked: ${reason}`,
+  },
 };
 
 export type Texts = typeof en;
