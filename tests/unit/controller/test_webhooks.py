@@ -1,82 +1,29 @@
-"""Events reach a receiver over HTTPS: all, in order, signed; whatever the receiver, the controller or a leader does."""
+"""Events reach a receiver over HTTPS: all, in order; whatever the receiver, the controller or a leader does."""
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
-from standardwebhooks import WebhookVerificationError
+from sqlalchemy import text
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from controller.core import webhooks as decisions
 from controller.core.clock import now
 from controller.core.unavailable import Unavailable
 from controller.db import events
 from controller.db import webhooks as table
-from controller.db.audit import AuditRow
 from controller.runtime.maintenance import prune
-from controller.webhooks import dispatcher, post, sender
+from controller.webhooks import post, sender
 from lab.patience import eventually
-from tests.unit.controller.conftest import Controller, Start, problem
-from tests.unit.controller.webhook_receiver import Message, Receiver, receiving, taken
-
-SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes ...").decode()
-OTHER = "whsec_" + base64.b64encode(b"another secret of these bytes...").decode()
-
-
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "PAUSE", 0.005)
-    monkeypatch.setattr(decisions, "FIRST", 0.002)
-    monkeypatch.setattr(decisions, "LONGEST", 0.01)
-
-
-@pytest.fixture
-def options(tmp_path: Path) -> dict[str, Any]:
-    """The controller's settings for webhooks."""
-    (tmp_path / "key").write_text("a-secret-of-at-least-32-bytes-of-text")
-    (tmp_path / "key").chmod(0o600)
-    return {"webhook_key_file": tmp_path / "key"}
-
-
-@pytest.fixture
-async def receiver(tmp_path: Path) -> AsyncIterator[Receiver]:
-    async with receiving(tmp_path) as found:
-        yield found
-
-
-@pytest.fixture
-async def controller(start: Start, options: dict[str, Any]) -> AsyncIterator[Controller]:
-    async with start(**options) as running:
-        yield running
-
-
-async def add(controller: Controller, receiver: Receiver, name: str = "r", **more: Any) -> Any:
-    body = {"name": name, "url": f"{receiver.url}/in", "root": receiver.root, "secret": SECRET, "type": "told"}
-    return await controller.post("/webhooks", body | more)
-
-
-async def tell(controller: Controller, *words: str, type: str = "told", **more: Any) -> list[int]:
-    """Record events, and return their ids."""
-    async with controller.region.database.write() as session:
-        before = await events.latest(session)
-        for word in words:
-            await events.add(session, type, "c1", word, **more)
-    controller.region.runtime.wakeup.ring()
-    async with controller.region.database.read() as session:
-        return [row.id for row in await events.after(session, before, 1000)]
-
-
-async def state(controller: Controller, name: str = "r") -> Any:
-    return await controller.get(f"/webhooks/{name}")
-
-
-async def reached(receiver: Receiver, numbers: list[int]) -> None:
-    await eventually(lambda: receiver.numbers == numbers, lambda: f"{receiver.numbers}, not {numbers}")
+from tests.unit.controller.conftest import Controller, Start
+from tests.unit.controller.webhook_receiver import Receiver, receiving, taken
+from tests.unit.controller.webhook_region import SECRET, add, reached, state, state_is, tell
+from tests.unit.controller.webhook_region import controller as controller
+from tests.unit.controller.webhook_region import hasty as hasty
+from tests.unit.controller.webhook_region import options as options
+from tests.unit.controller.webhook_region import receiver as receiver
 
 
 async def test_events_come_in_order_and_signed(controller: Controller, receiver: Receiver) -> None:
@@ -93,44 +40,6 @@ async def test_events_come_in_order_and_signed(controller: Controller, receiver:
     assert len({message.headers["webhook-id"] for message in receiver.heard}) == 120
     assert sorted(receiver.heard, key=lambda one: one.event["sequence"]) == receiver.heard
     await eventually(lambda: state_is(controller, position=numbers[-1], backlog=0, state="active"))
-
-
-async def state_is(controller: Controller, **wanted: Any) -> bool:
-    found = await state(controller)
-    return {key: found[key] for key in wanted} == wanted
-
-
-async def test_tampering_and_old_messages_are_refused(
-    controller: Controller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await add(controller, receiver)
-    await tell(controller, "a")
-    await eventually(lambda: receiver.heard)
-    (message,) = receiver.heard
-    message.check(SECRET)
-    changed = Message(message.body.replace(b'"a"', b'"b"'), message.headers)
-    moved = Message(message.body, message.headers | {"webhook-id": "1-2"})
-    later = str(int(message.headers["webhook-timestamp"]) + 60)
-    for forged in (changed, moved, Message(message.body, message.headers | {"webhook-timestamp": later})):
-        with pytest.raises(WebhookVerificationError):
-            forged.check(SECRET)
-    with pytest.raises(WebhookVerificationError):
-        message.check(OTHER)
-    monkeypatch.setattr(sender, "now", lambda: now() - timedelta(minutes=6))
-    await tell(controller, "an old one")
-    await eventually(lambda: len(receiver.heard) == 2)
-    with pytest.raises(WebhookVerificationError, match="too old"):
-        receiver.heard[1].check(SECRET)
-
-
-async def test_filters_are_those_of_the_event_list(controller: Controller, receiver: Receiver) -> None:
-    await add(controller, receiver, type="move-*", about="web")
-    await tell(controller, "another type", vm="web")
-    await tell(controller, "about another", type="move-done", vm="db")
-    numbers = await tell(controller, "this one", type="move-done", vm="web")
-    listed = await controller.get("/events", type="move-*", about="web")
-    assert [item["id"] for item in listed["items"]] == numbers
-    await reached(receiver, numbers)
 
 
 async def test_a_failure_is_tried_again_and_holds_the_order(controller: Controller, receiver: Receiver) -> None:
@@ -260,13 +169,6 @@ async def test_a_huge_answer_is_not_read(controller: Controller, receiver: Recei
     assert receiver.numbers == numbers
 
 
-async def test_a_certificate_of_another_authority_is_refused(controller: Controller, receiver: Receiver) -> None:
-    await add(controller, receiver, root=None)
-    await tell(controller, "a")
-    await eventually(lambda: state_is(controller, state="failing"))
-    assert "certificate" in (await state(controller))["error"].lower() and not receiver.heard
-
-
 async def test_a_receiver_that_fails_for_long_is_paused_and_says_so_once(
     controller: Controller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,82 +209,6 @@ async def test_failures_cause_no_events(controller: Controller, receiver: Receiv
     assert not [one for one in kept if one["type"].startswith("webhook-") and one["type"] != "webhook-added"]
 
 
-async def test_while_a_secret_is_replaced_both_sign(
-    controller: Controller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = await add(controller, receiver, secret=None)
-    first = made["secret"]
-    replaced = await controller.post("/webhooks/r/secret", {"overlap": 3600}, 200)
-    second = replaced["secret"]
-    assert first != second and "secret" not in await state(controller)
-    await tell(controller, "a")
-    await eventually(lambda: receiver.heard)
-    receiver.heard[0].check(first)
-    receiver.heard[0].check(second)
-    monkeypatch.setattr(sender, "now", lambda: now() + timedelta(seconds=3601))
-    await tell(controller, "b")
-    await eventually(lambda: len(receiver.heard) == 2)
-    assert len(receiver.heard[1].headers["webhook-signature"].split()) == 1
-    given = await controller.post("/webhooks/r/secret", {"secret": OTHER, "overlap": 0}, 200)
-    assert given["secret"] is None
-    await tell(controller, "c")
-    await eventually(lambda: len(receiver.heard) == 3)
-    assert len(receiver.heard[2].headers["webhook-signature"].split()) == 1
-
-
-async def test_a_secret_is_shown_once_and_kept_in_no_readable_form(controller: Controller, receiver: Receiver) -> None:
-    body = {"name": "r", "url": receiver.url, "root": receiver.root}
-    key = {"Idempotency-Key": "once"}
-    first = await controller.http.post("/api/v1/webhooks", json=body, headers=key)
-    again = await controller.http.post("/api/v1/webhooks", json=body, headers=key)
-    made = first.json()["secret"]
-    assert made.startswith("whsec_") and again.json() == first.json() | {"secret": None}
-    await add(controller, receiver, "given")
-    secrets = (made, SECRET, OTHER)
-    await controller.post("/webhooks/given/secret", {"secret": OTHER}, 200)
-    for path in ("/webhooks", "/webhooks/r", "/webhooks/given", "/events", "/audit", "/doctor"):
-        answer = (await controller.http.get(f"/api/v1{path}")).text
-        assert not [secret for secret in secrets if secret in answer or secret[6:] in answer], path
-    async with controller.region.database.read() as session:
-        for table in ("webhooks", "webhook_deliveries", "events", "idempotency"):
-            rows = repr([tuple(row) for row in await session.execute(text(f"SELECT * FROM {table}"))])
-            assert not [secret for secret in secrets if secret[6:] in rows], table
-        told = "".join(row.details for row in await session.scalars(select(AuditRow)))
-        assert not [secret for secret in secrets if secret[6:] in told] and "sealed" not in told
-
-
-async def test_replay_sends_again_and_leaves_out(controller: Controller, receiver: Receiver) -> None:
-    await add(controller, receiver)
-    numbers = await tell(controller, "a", "b", "c")
-    await reached(receiver, numbers)
-    await controller.post("/webhooks/r/replay", {"after": numbers[0]}, 200)
-    await reached(receiver, numbers + numbers[1:])
-    receiver.heard.clear()
-    await controller.post("/webhooks/r/replay", {"since": (now() - timedelta(hours=1)).isoformat()}, 200)
-    await reached(receiver, numbers)
-    receiver.heard.clear()
-    receiver.answer = lambda message: Response(status_code=400 if message.event["data"]["text"] == "d" else 200)
-    poison, next_ = await tell(controller, "d", "e")
-    await eventually(lambda: receiver.numbers[:2] == [poison] * 2)
-    await controller.post("/webhooks/r/replay", {"after": poison}, 200)
-    await eventually(lambda: receiver.numbers[-1] == next_)
-    too_late = {"after": next_ + 1000}
-    await controller.refused(422, "/webhooks/r/replay", too_late, "after", "the latest event has the id")
-    for body in ({}, {"after": 1, "since": now().isoformat()}):
-        await controller.refused(422, "/webhooks/r/replay", body, None, "one of after and since")
-
-
-async def test_a_removed_receiver_hears_nothing(controller: Controller, receiver: Receiver) -> None:
-    await add(controller, receiver)
-    await reached(receiver, await tell(controller, "a"))
-    await controller.delete("/webhooks/r", 204)
-    receiver.heard.clear()
-    await add(controller, receiver, "other")
-    await reached(receiver, await tell(controller, "b"))
-    problem(await controller.http.get("/api/v1/webhooks/r"), 404, reason="there is no webhook 'r'")
-    assert (await controller.get("/webhooks/other/deliveries"))["items"]
-
-
 async def test_deleted_events_are_counted(
     controller: Controller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -411,94 +237,6 @@ async def test_a_failure_is_over_when_its_event_is_deleted(
             await session.execute(text("DELETE FROM events WHERE type = 'told'"))
     async with start(**options) as controller:
         await eventually(lambda: state_is(controller, state="active", attempts=0, error="", failing_since=None))
-
-
-async def test_without_a_key_there_are_no_webhooks(start: Start, receiver: Receiver, options: dict[str, Any]) -> None:
-    async with start(**options) as controller:
-        await add(controller, receiver)
-    async with start() as controller:
-        body = {"name": "other", "url": receiver.url}
-        await controller.refused(409, "/webhooks", body, None, "WEFT_WEBHOOK_KEY_FILE is not set")
-        await eventually(lambda: state_is(controller, state="failing"))
-        assert "WEFT_WEBHOOK_KEY_FILE is not set" in (await state(controller))["error"]
-    options["webhook_key_file"].write_text("another-secret-of-at-least-32-bytes-too")
-    async with start(**options) as controller:
-        await tell(controller, "a")
-        await eventually(lambda: state_is(controller, state="failing"))
-        await controller.refused(409, "/webhooks/r/test", None, None, "has another content than before")
-        await controller.post("/webhooks/r/secret", {"secret": OTHER}, 200)
-        await eventually(lambda: receiver.heard)
-        receiver.heard[0].check(OTHER)
-
-
-async def test_a_test_says_what_the_receiver_answers(controller: Controller, receiver: Receiver) -> None:
-    await add(controller, receiver)
-    found = await controller.post("/webhooks/r/test", status=200)
-    assert found["delivered"] and found["status"] == 204 and found["reason"] == ""
-    assert receiver.heard[0].check(SECRET)["type"] == "weft.webhook-test"
-    receiver.answer = lambda _: Response(status_code=401)
-    found = await controller.post("/webhooks/r/test", status=200)
-    assert not found["delivered"] and found["reason"] == "the receiver answered 401"
-
-
-async def test_a_change_is_in_force_at_once(controller: Controller, receiver: Receiver, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    async with receiving(tmp_path / "other") as other:
-        await add(controller, receiver)
-        body = {"url": f"{other.url}/in", "root": other.root, "type": None}
-        changed = await controller.http.patch("/api/v1/webhooks/r", json=body)
-        assert changed.json()["type"] is None and changed.json()["url"] == body["url"]
-        (number,) = await tell(controller, "a", type="anything")
-        await eventually(lambda: number in other.numbers)
-        assert not receiver.heard
-
-
-@pytest.mark.parametrize(
-    ("values", "field", "reason"),
-    [
-        ({"url": "http://hooks.example.net/in"}, "url", "WEFT_WEBHOOK_HTTP=true"),
-        ({"url": "https://user:word@hooks.example.net/"}, "url", "no credentials"),
-        ({"url": "https://169.254.169.254/latest"}, "url", "link-local"),
-        ({"url": "ftp://hooks.example.net/"}, "url", "https://"),
-        ({"secret": "abc"}, "secret", "begins with whsec_"),
-        ({"secret": "whsec_YWJj"}, "secret", "24 to 64 bytes"),
-        ({"root": "not PEM"}, "root", "not a certificate"),
-        ({"root": "-----BEGIN PRIVATE KEY-----"}, "root", "private key"),
-        ({"name": "UPPER"}, "name", ""),
-        ({"more": 1}, "more", ""),
-    ],
-)
-async def test_what_is_wrong_is_refused(
-    controller: Controller, values: dict[str, Any], field: str, reason: str
-) -> None:
-    body = {"name": "r", "url": "https://hooks.example.net/in"} | values
-    answer = await controller.refused(422, "/webhooks", body, field, reason)
-    if "secret" in values:
-        assert values["secret"] not in answer.text
-    assert (await controller.get("/webhooks"))["items"] == []
-
-
-async def test_names_are_unique_and_receivers_few(
-    controller: Controller, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await add(controller, receiver)
-    body = {"name": "r", "url": receiver.url}
-    await controller.refused(409, "/webhooks", body, "name", "there is a webhook r already")
-    monkeypatch.setattr("controller.webhooks.webhooks.MOST", 1)
-    await controller.refused(409, "/webhooks", body | {"name": "s"}, None, "there are 1 webhooks already")
-    shown = await controller.get("/webhooks")
-    assert [item["name"] for item in shown["items"]] == ["r"] and "secret" not in shown["items"][0]
-
-
-async def test_the_audit_log_has_each_change(controller: Controller, receiver: Receiver) -> None:
-    await add(controller, receiver)
-    await controller.http.patch("/api/v1/webhooks/r", json={"type": "move-*"})
-    await controller.delete("/webhooks/r", 204)
-    entries = (await controller.get("/audit"))["items"]
-    found = [(one["method"], one["path"]) for one in entries if "webhooks" in one["path"]]
-    assert sorted(found) == [
-        ("DELETE", "/api/v1/webhooks/r"), ("PATCH", "/api/v1/webhooks/r"), ("POST", "/api/v1/webhooks"),
-    ]  # fmt: skip
 
 
 async def test_a_database_that_is_away_delays_and_loses_nothing(
