@@ -8,7 +8,7 @@ from controller.core import image_placement
 from controller.core.bandwidth_limits import most
 from controller.core.clock import now
 from controller.core.event_budget import of_cloudlet
-from controller.core.image_sources import Holder, nearest
+from controller.core.image_sources import TURN, Holder, nearest
 from controller.core.intent import Intent
 from controller.core.names import printable
 from controller.core.refusals import missing
@@ -16,7 +16,6 @@ from controller.db import bandwidths, neighbours, stored_images, vms
 from controller.db.engine import Database
 from controller.runtime.event_log import EventLog
 from controller.wire.images import (
-    MOST_SOURCES,
     ImageCondition,
     ImageReport,
     ImageSource,
@@ -24,6 +23,9 @@ from controller.wire.images import (
     ImageState,
     WantedImages,
 )
+
+MOST_HOLDERS = 1000
+"""Most cloudlets without a measured round trip that are looked at as sources of an image."""
 
 _SAID: Mapping[ImageCondition, tuple[str, str]] = {
     "there": ("image-there", "has come"),
@@ -57,7 +59,9 @@ class Images:
             raise missing("image", name, list(intent.policy.images))
         async with self._database.read() as session:
             found, size = await self._holders(session, intent, cloudlet, name, image.digest)
-        sources = [ImageSource(cloudlet=h.cloudlet, address=h.address, bandwidth=h.limit) for h in nearest(found, size)]
+        turn = f"{cloudlet} {name} {int(now().timestamp()) // TURN}"
+        chosen = nearest(found, size, turn)
+        sources = [ImageSource(cloudlet=h.cloudlet, address=h.address, bandwidth=h.limit) for h in chosen]
         if image.registry is not None:
             limit = most(intent.policy.migration.bandwidth, "", cloudlet, now())
             sources.append(ImageSource(registry=image.registry, bandwidth=limit))
@@ -71,7 +75,7 @@ class Images:
         at, current = now(), await neighbours.of(session, [cloudlet])
         medians = {one: found.median_ms for (_, one), found in current.items() if found.fresh_until > at}
         near = await stored_images.holders(session, name, digest, medians)
-        others = await stored_images.holders(session, name, digest, limit=2 * MOST_SOURCES)
+        others = await stored_images.holders(session, name, digest, limit=MOST_HOLDERS)
         stored = {
             one.cloudlet: one for one in (*near, *others) if _serves(intent, one.cloudlet) and one.cloudlet != cloudlet
         }

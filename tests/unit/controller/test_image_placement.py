@@ -6,7 +6,7 @@ import pytest
 
 from controller.core import edits
 from controller.core.image_placement import wanted
-from controller.core.image_sources import ASSUMED, Holder, nearest
+from controller.core.image_sources import ASSUMED, OTHERS, Holder, nearest
 from controller.core.intent import CloudletState, Intent
 from controller.core.policy.model import PlacedImage, Rules
 from controller.wire.images import MOST_SOURCES
@@ -76,4 +76,14 @@ def test_the_nearest_is_asked_first() -> None:
     assert [holder.cloudlet for holder in order] == ["fast", "near", "far", "limited", "thin", "unmeasured"]
     assert [holder.cloudlet for holder in nearest([far, near, fast], 1000)] == ["near", "fast", "far"]
     assert [holder.cloudlet for holder in nearest([Holder("none", "", 1.0, bits=0.0), near], None)] == ["near", "none"]
-    assert len(nearest([Holder(f"c{n}", "") for n in range(99)], None)) == MOST_SOURCES
+
+
+def test_every_holder_is_met_in_the_end() -> None:
+    many = [Holder(f"c{n:02d}", "", rtt_ms=n) for n in range(40)]
+    answers = [[holder.cloudlet for holder in nearest(many, None, f"turn {turn}")] for turn in range(300)]
+    assert all(len(set(answer)) == MOST_SOURCES and answer == sorted(answer) for answer in answers)
+    assert {tuple(answer[: MOST_SOURCES - OTHERS]) for answer in answers} == {
+        ("c00", "c01", "c02", "c03", "c04", "c05")
+    }
+    assert {name for answer in answers for name in answer} == {holder.cloudlet for holder in many}
+    assert nearest(many, None, "one") == nearest(many, None, "one"), "within a turn it stays the same"
