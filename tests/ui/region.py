@@ -1,5 +1,5 @@
 """A region to look at: three cloudlets with agents, a pool, a VM that is to move, a fake route server with routes and
-their explanation. Names and texts that anybody may set can be those of an attacker."""
+their explanation, a few addresses. Names and texts that anybody may set can be those of an attacker."""
 
 from datetime import timedelta
 from typing import Any
@@ -70,6 +70,10 @@ async def fill(controller: Controller, server: FakeRouteServer) -> None:
     for name in ("c1-lan", "c2-lan"):
         await controller.post("/vcps/blue/members", {"endpoint": name})
     await controller.post("/devices", {"name": "m1", "mac": "02:00:5e:00:00:01"})
+    await controller.post("/reservations", {"endpoint": "c1-lan", "device": "m1"})
+    await controller.post("/leases", {"endpoint": "c1-lan", "device": "m1", "kind": "md"})
+    hosts = [{"name": "printer", "address": "10.1.0.9"}]
+    await controller.post("/addresses/c1-lan/statics", {"hosts": hosts}, status=200)
     made_of = {"driver": "simulated", "image": "debian", "memory": 1 << 28}
     await controller.post("/vms", {"name": "web", "device": "m1", "endpoint": "c1-lan", **made_of})
     at = (now() + timedelta(days=1)).isoformat()

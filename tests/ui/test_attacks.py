@@ -45,11 +45,13 @@ async def unharmed(page: Page, *shown: str) -> None:
 
 async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
     """Labels of a cloudlet, a pool's description, a device's name in an event, an agent's release, BGP's texts, the
-    reason of a route server: whoever sets them."""
+    reason of a route server, a client's host name: whoever sets them."""
     control, script = window.controller, SCRIPTS[0]
     await control.http.patch("/api/v1/cloudlets/c1", json={"labels": {"city": script}})
     await control.post("/vcps", {"name": "red", "description": script})
     control.region.runtime.event_log.note("device-seen", script, f"device {TEXT} was seen at c1-lan")
+    agent = await control.agent("c4", 4)
+    await agent.lease(endpoint="c4-lan", mac="02:00:5e:00:00:09", hostname=script)
     hostile = routes(1, TEXT)[0]
     hostile |= {"attributes": {script: TEXT, "communities": [script]}, "details": {"filter": script}}
     window.server.routes = [hostile]
@@ -66,6 +68,8 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
         await page.goto("/pools")
         await unharmed(page, script)
         await page.goto("/pools/red")
+        await unharmed(page, script)
+        await page.goto("/addresses/c4-lan?view=leases")
         await unharmed(page, script)
         await page.goto("/routes")
         await unharmed(page, script)
@@ -84,6 +88,9 @@ async def test_scripts_in_names_and_texts_are_texts(window: Window) -> None:
         "/routes?prefix=<svg onload=document.title='owned'>&route=<b>",
         "/policy?view=history&before=<b>&after=<img src=x onerror=document.title='owned'>",
         "/activity?view=events&type=<svg onload=document.title='owned'>&row=<b>",
+        "/addresses/<img src=x onerror=document.title='owned'>",
+        "/addresses/c1-lan?view=leases&q=<script>document.title='owned'</script>",
+        "/access?view=consents&state=<b>&q=<svg onload=document.title='owned'>",
         "/vms/web?to=<img src=x onerror=document.title='owned'>",
         "/moves/<img src=x onerror=document.title='owned'>",
         "/?sign-in=<img src=x onerror=document.title='owned'>",

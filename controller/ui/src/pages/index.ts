@@ -1,6 +1,8 @@
 /** All pages, in the order of the navigation. A new page is a folder and a line here (controller/ui/README.md). */
 
+import { access } from './access/pages';
 import { activity } from './activity/pages';
+import { addresses } from './addresses/pages';
 import { cloudlets } from './cloudlets/pages';
 import type { PageDefinition } from './definition';
 import { lans } from './lans/pages';
@@ -17,8 +19,10 @@ export const PAGES: readonly PageDefinition[] = [
   ...map,
   ...cloudlets,
   ...pools,
+  ...addresses,
   ...policy,
   ...activity,
+  ...access,
   ...moves,
   ...vms,
   ...lookingGlass,
