@@ -43,6 +43,10 @@ PAGES = {
     "vm": ("/vms/web?to=c2-lan", "web"),
     "looking-glass": ("/routes", "Looking glass"),
     "explain": ("/routes/explain?from=c1-lan&to=c3-lan", "Explain a route"),
+    "neighbours": ("/neighbours", "Neighbours"),
+    "neighbour-list": ("/neighbours?view=list&from=c1&to=c2", "Neighbours"),
+    "tunnels": ("/tunnels", "Tunnels and certificates"),
+    "certificates": ("/tunnels?view=certificates", "Tunnels and certificates"),
 }
 """The pages of this region, and their titles."""
 

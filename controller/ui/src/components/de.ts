@@ -25,4 +25,11 @@ export const de: Texts = {
   notCopied: 'Der Browser lässt die Seite nicht kopieren: Der Text ist markiert.',
   left: 'übrig',
   over: 'abgelaufen',
+  chart: {
+    point: 'Zeitpunkt',
+    at: 'Zeit',
+    lost: 'Verlust',
+    none: 'nichts kam zurück',
+    table: 'Alle Punkte als Tabelle',
+  },
 };

@@ -27,6 +27,13 @@ export const en = {
   notCopied: 'The browser does not let the page copy: the text is selected.',
   left: 'left',
   over: 'over',
+  chart: {
+    point: 'Point in time',
+    at: 'Time',
+    lost: 'Lost',
+    none: 'nothing came back',
+    table: 'All points as a table',
+  },
 };
 
 export type Texts = typeof en;

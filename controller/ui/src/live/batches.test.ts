@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { extended, refreshed, type Batch } from './batches';
+import { extended, firstPages, refreshed, type Batch } from './batches';
 
 const batch = (items: string, next: string | null = null): Batch<string> => ({ items: [...items], next });
 const key = (one: string) => one.toLowerCase();
@@ -21,4 +21,16 @@ test('after a gap the list begins anew', () => {
 test('pages that overlap show each item once', () => {
   expect(extended(batch('dc', '2'), batch('cba', '1'), key)).toEqual(batch('dcba', '1'));
   expect(extended(batch('dc', '2'), batch('c', '1'), key)).toEqual(batch('dc', null));
+});
+
+test('the first pages of a list are one', async () => {
+  const asked: (string | null)[] = [];
+  const page = (cursor: string | null) => {
+    asked.push(cursor);
+    return Promise.resolve(cursor === null ? batch('ab', 'b') : cursor === 'b' ? batch('cd', 'd') : batch('e'));
+  };
+  expect(await firstPages(1, page)).toEqual(batch('ab', 'b'));
+  expect(await firstPages(2, page)).toEqual(batch('abcd', 'd'));
+  expect(await firstPages(9, page)).toEqual(batch('abcde'));
+  expect(asked).toEqual([null, null, 'b', null, 'b', 'd']);
 });

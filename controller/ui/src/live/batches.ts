@@ -21,3 +21,16 @@ export function extended<T>(known: Batch<T>, older: Batch<T>, key: (item: T) => 
   const added = older.items.filter((one) => !names.has(key(one)));
   return { items: [...known.items, ...added], next: added.length === 0 ? null : older.next };
 }
+
+/** Return the first `depth` pages of a list as one; `next` asks for those after them. */
+export async function firstPages<T>(
+  depth: number,
+  page: (cursor: string | null) => Promise<Batch<T>>,
+): Promise<Batch<T>> {
+  let found = await page(null);
+  for (let turn = 1; turn < depth && found.next !== null; turn += 1) {
+    const more = await page(found.next);
+    found = { items: [...found.items, ...more.items], next: more.next };
+  }
+  return found;
+}

@@ -4,9 +4,13 @@ import { untrack } from 'svelte';
 import { UNATTENDED, type Asking } from '../api/client';
 import { asFailure, type Failure } from '../api/failure';
 import { live } from './live.svelte';
+import { restAfter } from './pace';
 
 /** Milliseconds in which further events join a reload: a policy may change a hundred members at once. */
 const JOIN = 300;
+
+/** Milliseconds for which a reload waits for the load before it, whose answer it would discard. */
+const PATIENCE = 10_000;
 
 /** Return whether an event is of one of these types; a type may end in `*`. */
 export function concerns(type: string, follows: readonly string[]): boolean {
@@ -14,18 +18,24 @@ export function concerns(type: string, follows: readonly string[]): boolean {
 }
 
 /** Have a function called after events of these types, after the controller was away, and every `seconds` in which the
-    page can be seen, if that is given. Returns how to stop. */
-export function onEvents(follows: readonly string[], seconds: number, again: () => void): () => void {
+    page can be seen, if that is given; `rest` is how many milliseconds to wait at least. Returns how to stop. */
+export function onEvents(
+  follows: readonly string[],
+  seconds: number,
+  again: () => void,
+  rest: () => number = () => 0,
+): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const act = () => {
-    timer = undefined;
-    again();
+    const wait = rest();
+    timer = wait > 0 ? setTimeout(act, wait) : undefined;
+    if (wait <= 0) again();
   };
   const off = live.listen((event) => {
     const wanted = event === null ? follows.length > 0 : concerns(event.type, follows);
     if (wanted) timer ??= setTimeout(act, event === null ? 0 : JOIN);
   });
-  const clock = seconds ? setInterval(() => document.hidden || again(), seconds * 1000) : undefined;
+  const clock = seconds ? setInterval(() => document.hidden || rest() > 0 || again(), seconds * 1000) : undefined;
   return () => {
     off();
     clearTimeout(timer);
@@ -41,17 +51,28 @@ export class Resource<T> {
   at = $state(0);
   #load: (asking: Asking) => Promise<T>;
   #turn = 0;
+  #began = 0;
+  /** The end of the rest after a load that took long. */
+  #rested = 0;
 
   constructor(load: (asking: Asking) => Promise<T>) {
     this.#load = load;
+  }
+
+  /** How many milliseconds to wait before the value is loaded again by itself. */
+  get rest(): number {
+    const now = Date.now();
+    return this.loading && now - this.#began < PATIENCE ? JOIN : this.#rested - now;
   }
 
   /** Load the value. A value that is there stays until the new one comes, and if that fails. */
   async reload(asking: Asking = {}): Promise<void> {
     const turn = ++this.#turn;
     this.loading = true;
+    const began = (this.#began = Date.now());
     try {
       const value = await this.#load(asking);
+      this.#rested = Date.now() + restAfter(Date.now() - began);
       if (turn !== this.#turn) return;
       this.value = value;
       this.failure = undefined;
@@ -75,7 +96,8 @@ export function resource<T>(
   $effect(() => {
     const stop = new AbortController();
     const asking = { signal: stop.signal };
-    const off = onEvents(follows, seconds, () => void found.reload({ ...asking, headers: UNATTENDED }));
+    const again = () => void found.reload({ ...asking, headers: UNATTENDED });
+    const off = onEvents(follows, seconds, again, () => found.rest);
     void found.reload(asking);
     return () => {
       stop.abort();

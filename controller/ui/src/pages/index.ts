@@ -9,9 +9,11 @@ import { lans } from './lans/pages';
 import { lookingGlass } from './looking-glass/pages';
 import { map } from './map/pages';
 import { moves } from './moves/pages';
+import { neighbours } from './neighbours/pages';
 import { overview } from './overview/pages';
 import { policy } from './policy/pages';
 import { pools } from './pools/pages';
+import { tunnels } from './tunnels/pages';
 import { ownVms, vms } from './vms/pages';
 
 export const PAGES: readonly PageDefinition[] = [
@@ -26,6 +28,8 @@ export const PAGES: readonly PageDefinition[] = [
   ...moves,
   ...vms,
   ...lookingGlass,
+  ...neighbours,
+  ...tunnels,
   ...lans,
   ...ownVms,
 ];

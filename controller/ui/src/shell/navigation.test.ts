@@ -16,6 +16,8 @@ test('a role sees its pages', () => {
     '/vms',
     '/routes',
     '/routes/explain',
+    '/neighbours',
+    '/tunnels',
   ]);
   expect(seen('tenant')).toEqual(['/lans', '/own/vms']);
 });

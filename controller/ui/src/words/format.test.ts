@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, bitrate, bytes, clock, count, duration, moment, percent, seconds } from './format';
+import { ago, bitrate, bytes, clock, clockOrDay, count, duration, moment, percent, seconds } from './format';
 
 test('durations have a unit that fits', () => {
   expect(duration(3.14, 'en')).toBe('3.1 ms');
@@ -43,4 +43,11 @@ test('sizes and rates have a unit that fits', () => {
 test('seconds and parts', () => {
   expect([0.54, 61.2, 725].map((value) => seconds(value, 'en'))).toEqual(['0.5 s', '61 s', '12:05']);
   expect(percent(0.123, 'en')).toBe('12%');
+});
+
+test('ticks of an axis are times or days', () => {
+  const at = new Date(2026, 4, 3, 9, 5).getTime();
+  expect(clockOrDay(at, 3_600_000, 'de')).toBe('09:05');
+  expect(clockOrDay(at, 86_400_000, 'en')).toBe('May 3');
+  expect(clockOrDay(at, 91 * 86_400_000, 'en')).toContain('26');
 });

@@ -74,3 +74,12 @@ export function clock(seconds: number): string {
   const two = (value: number) => String(value).padStart(2, '0');
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
+
+/** Return a moment as the tick of an axis says it: the time of day, or the day if ticks are days apart. */
+export function clockOrDay(at: number, step: number, language: Language): string {
+  const form: Intl.DateTimeFormatOptions =
+    step < 86_400_000
+      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
+      : { day: 'numeric', month: 'short', ...(step > 86_400_000 * 60 ? { year: '2-digit' } : {}) };
+  return new Intl.DateTimeFormat(language, form).format(at);
+}

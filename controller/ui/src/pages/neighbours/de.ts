@@ -1,0 +1,97 @@
+import type { Texts } from './en';
+
+export const de: Texts = {
+  title: 'Nachbarn',
+  view: 'Ansicht',
+  views: { matrix: 'Matrix', list: 'Liste' },
+  leads: {
+    matrix: 'Mittlere Umlaufzeiten (Median): Zeilen sind Cloudlets, die messen, Spalten solche, die gemessen werden.',
+    list: 'Die letzte Messung jedes Paars, so wie das linke Cloudlet sie gemacht hat.',
+  },
+  none: 'Noch wurde nichts gemessen.',
+  noneHint:
+    'Agenten messen die Umlaufzeit zu Cloudlets, die einen Pool mit ihrem teilen oder nah sind, spätestens nach einer Minute.',
+  columns: {
+    pair: 'Von → nach',
+    cloudlet: 'Cloudlet',
+    neighbour: 'Nachbar',
+    state: 'Zustand',
+    median: 'Median',
+    p95: '95 %',
+    jitter: 'Jitter',
+    loss: 'Verlust',
+    bandwidth: 'Bandbreite',
+    method: 'Verfahren',
+    at: 'Gemessen',
+  },
+  conditions: {
+    possible: 'möglich',
+    far: 'zu langsam',
+    lossy: 'verlustreich',
+    unreachable: 'keine Antwort',
+    stale: 'veraltet',
+  },
+  kinds: {
+    value: 'möglicher Nachbar',
+    possible: 'möglicher Nachbar',
+    far: 'zu langsam für Umzüge dorthin',
+    lossy: 'zu viel Verlust für Umzüge dorthin',
+    unreachable: 'keine Antwort',
+    stale: 'veraltet: in letzter Zeit kam nichts',
+    none: 'nicht gemessen',
+    self: 'das Cloudlet selbst',
+  },
+  matrix: {
+    label: 'Umlaufzeiten',
+    words: 'Suche',
+    wordsHint: 'Teile von Namen, für beide Achsen; c1 > c2 für Zeilen und Spalten',
+    pool: 'Pool',
+    all: 'Alle Cloudlets',
+    cells: 'Zellen',
+    roomy: 'Mit Zahlen',
+    small: 'Klein',
+    cell: (from: string, to: string, kind: string, time: string) =>
+      `${from} → ${to}: ${time ? `${time}, ` : ''}${kind}`,
+    legend: 'Farben',
+    partial: (count: string) =>
+      `Bei mehr als ${count} Paaren ist kein Umzug möglich: Nicht alle sind markiert. Wählen Sie einen Pool, oder sehen Sie in der Liste nach.`,
+    nothing: 'Kein Cloudlet passt zu dieser Suche.',
+    nothingHint: 'Schreiben Sie einen Teil eines Namens. Mit „c1 >“ sehen Sie nur die Nachbarn von c1.',
+    shown: (rows: string, columns: string, all: string) => `${rows} × ${columns} Zellen von ${all} Cloudlets.`,
+    keys: 'Die Pfeiltasten gehen von Zelle zu Zelle; die Eingabetaste öffnet den Verlauf.',
+  },
+  list: {
+    any: 'Alle',
+    states: { possible: 'möglich', impossible: 'nicht möglich', stale: 'veraltet' },
+    nothing: 'Kein Paar passt zu diesen Filtern.',
+    nothingHint: 'Ein Paar, das einen Tag lang nicht gemessen wurde, ist nicht in der Liste.',
+  },
+  pair: {
+    both: 'Beide Richtungen',
+    least: 'Kleinste',
+    echoes: 'Echos',
+    of: (received: string, sent: string) => `${received} von ${sent}`,
+    since: 'So seit',
+    rate: (rate: string, moves: number, size: string, time: string) =>
+      `${rate} (${moves === 1 ? 'ein Umzug' : `${moves} Umzüge`}; der letzte: ${size} in ${time})`,
+    noRate: 'noch von keinem Umzug gemessen',
+    turn: 'Die andere Richtung',
+    tunnel: 'Ihr Tunnel',
+  },
+  history: {
+    title: (from: string, to: string) => `${from} → ${to} im Verlauf`,
+    span: 'Zeitraum',
+    spans: { round: 'Ein Tag, nach Runden', hour: '30 Tage, nach Stunden', day: 'Ein Jahr, nach Tagen' },
+    none: {
+      round: 'Seit einem Tag gab es keine Runde.',
+      hour: 'Noch gibt es keine Stunde: Sie wird zusammengefasst, wenn sie vorbei ist.',
+      day: 'Noch gibt es keinen Tag: Er wird zusammengefasst, wenn er vorbei ist.',
+    },
+    median: 'Median',
+    least: 'Kleinste',
+    p95: '95 %',
+    summary: (from: string, to: string, rounds: string, least: string, median: string, most: string, lost: string) =>
+      `Umlaufzeiten von ${from} nach ${to} in ${rounds} Runden: Median ${median}, kleinste ${least}, 95. Perzentil höchstens ${most}; Verlust ${lost}.`,
+    explained: 'Linie: Median. Band: von der kleinsten Zeit bis zum 95. Perzentil. Balken darunter: der Verlust.',
+  },
+};
