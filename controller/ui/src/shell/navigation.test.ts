@@ -6,6 +6,7 @@ test('a role sees its pages', () => {
   const seen = (role: 'viewer' | 'tenant') => navigation(PAGES, role).flatMap(([, pages]) => pages.map((p) => p.path));
   expect(seen('viewer')).toEqual([
     '/',
+    '/map',
     '/cloudlets',
     '/pools',
     '/addresses',
