@@ -13,6 +13,7 @@ const cloudlet = (name: string, more: Partial<Cloudlet> = {}): Cloudlet => ({
   labels: {},
   latitude: null,
   longitude: null,
+  reach_m: null,
   created_at: '2026-01-01T00:00:00Z',
   endpoints: [`${name}-lan`],
   agent: { connected: true, last_seen: null, version: null, generation: null },

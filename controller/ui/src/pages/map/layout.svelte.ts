@@ -10,20 +10,15 @@ import {
   type SimulationNodeDatum,
 } from 'd3-force';
 import { untrack } from 'svelte';
-import { radius, type Node, type Topology } from './topology';
+import { NOWHERE, positions, radius, type Node, type Positions, type Topology } from './topology';
 
 type Body = SimulationNodeDatum & { id: string; node: Node };
-
-export interface Position {
-  x: number;
-  y: number;
-}
 
 const SLICE = 8; // milliseconds of a frame
 const BRIEF = 0.3; // heat of a graph most of whose nodes have their places
 
 export class Layout {
-  positions = $state.raw<ReadonlyMap<string, Position>>(new Map());
+  positions = $state.raw<Positions>(NOWHERE);
   /** Whether the nodes have come to rest. */
   settled = $state(false);
 }
@@ -61,7 +56,7 @@ export function layout(graph: () => Topology): Layout {
       const began = performance.now();
       do simulation.tick();
       while (simulation.alpha() >= simulation.alphaMin() && performance.now() - began < SLICE);
-      found.positions = new Map(bodies.map((body) => [body.id, { x: body.x ?? 0, y: body.y ?? 0 }]));
+      found.positions = positions(bodies);
       if (simulation.alpha() < simulation.alphaMin()) found.settled = true;
       else frame = requestAnimationFrame(work);
     });

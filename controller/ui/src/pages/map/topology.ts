@@ -94,6 +94,16 @@ export function radius(node: Node): number {
   return Math.min(34, 12 + 1.6 * Math.sqrt(node.count));
 }
 
+/** Where nodes are, by their ids. */
+export type Positions = ReadonlyMap<string, { x: number; y: number }>;
+
+export const NOWHERE: Positions = new Map();
+
+/** Return where the bodies of a simulation are. */
+export function positions(bodies: readonly { id: string; x?: number; y?: number }[]): Positions {
+  return new Map(bodies.map((body) => [body.id, { x: body.x ?? 0, y: body.y ?? 0 }]));
+}
+
 /** Return the smallest box around points, with a margin; nothing for no points. */
 export function box(points: Iterable<{ x: number; y: number }>, margin = 60): [number, number, number, number] | null {
   const all = [...points];
