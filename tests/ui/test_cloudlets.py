@@ -36,7 +36,7 @@ async def test_a_cloudlet_with_an_agent_comes_in(window: Window) -> None:
         await expect(page.get_by_text("It is in the region:")).to_be_visible()
         await expect(page.get_by_role("group", name="Token")).to_have_count(0)
         await page.get_by_role("link", name="c9", exact=True).click()
-        await expect(page.get_by_role("cell", name="c9-lan")).to_be_visible()
+        await expect(page.get_by_role("cell", name="c9-lan", exact=True)).to_be_visible()
     assert (await control.get("/cloudlets/c9"))["latitude"] == 45.07
 
 
