@@ -19,7 +19,7 @@ KERNEL = "linux-image-amd64"  # the cloud's flavour lacks 9p
 MODULES = (
     "virtio_pci", "9pnet_virtio", "9p", "overlay",
     "veth", "bridge", "8021q", "af_packet", "sch_tbf", "tun", "crc32c_generic",
-    "nf_tables", "nft_meta_bridge", "nft_limit",
+    "nf_tables", "nft_meta_bridge", "nft_limit", "nft_objref",
     "unix_diag", "inet_diag", "tcp_diag", "udp_diag", "raw_diag", "netlink_diag", "af_packet_diag", "mptcp_diag",
 )  # fmt: skip
 

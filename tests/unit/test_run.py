@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.patience import until
 from tests.house.imports import ROOT
 
 pytestmark = pytest.mark.slow
@@ -80,8 +81,9 @@ def test_the_smoke_ends_at_the_first_part_that_fails(suite: Path, fails: str) ->
 def test_nothing_runs_on_after_the_end(suite: Path) -> None:
     done = run(suite, "smoke", LAB, go=30, lint=30)
     assert done.returncode == 1
-    alive = subprocess.run(["pgrep", "-f", str(suite)], capture_output=True, text=True, check=False).stdout
-    assert not alive and "go" not in ((suite / "ended").read_text() if (suite / "ended").exists() else "")
+    pgrep = ["pgrep", "-f", str(suite)]
+    until(lambda: subprocess.run(pgrep, stdout=subprocess.DEVNULL, check=False).returncode == 1, "all has ended")
+    assert "go" not in ((suite / "ended").read_text() if (suite / "ended").exists() else "")
 
 
 def test_a_tier_that_is_none_is_named(suite: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from controller.db.inventories import INVENTORIES
+from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.inventories import ALL, BOTH, HEAD, ask, done, said
 
@@ -122,15 +123,17 @@ async def test_drift_begins_and_ends(controller: Controller, monkeypatch: pytest
     async def types() -> list[str]:
         return [e["type"] for e in (await controller.get("/events", limit=1000))["items"] if "drift" in e["type"]]
 
-    async with asyncio.timeout(10):
-        while await types() != ["inventory-drift"]:  # noqa: ASYNC110 - it is written in the background
-            await asyncio.sleep(0.05)
+    async def told_in_the_background(*wanted: str) -> None:
+        async def are() -> bool:
+            return await types() == list(wanted)
+
+        await eventually(are)
+
+    await told_in_the_background("inventory-drift")
     assert b"weft_inventory_drift 1.0" in (await controller.http.get("/metrics")).content
     mended = await done(controller, "apply", ALL)
     assert mended["revision"] == 2 and said(mended) == ["change endpoints c2-lan"]
-    async with asyncio.timeout(10):
-        while await types() != ["inventory-drift", "inventory-drift-ended"]:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    await told_in_the_background("inventory-drift", "inventory-drift-ended")
     await controller.http.delete("/api/v1/vms/web")
     assert said(await controller.get("/inventory/drift")) == ["create vms web"]
 
