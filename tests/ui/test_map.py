@@ -44,7 +44,7 @@ async def test_cloudlets_are_where_they_are(window: Window) -> None:
 
 
 async def test_a_cloudlet_and_its_ways(window: Window) -> None:
-    """What opens follows the region, and is in the address."""
+    """The drawer follows the region, and is in the address."""
     await place(window, *TOWNS)
     async with window.user("viewer", "/map") as page:
         await page.get_by_role("link", name="c1: agent connected").click()

@@ -36,7 +36,8 @@ class SimulatedRegion:
         progress("up in 1.0 s")
 
     def summary(self) -> dict[str, Any]:
-        return {"topology": "t.yaml", "phase": "up", "namespaces": 3, "wan": "relay", "leases": {"m1": "10.1.0.2"}}
+        found = {"topology": "t.yaml", "phase": "up", "namespaces": 3, "wan": "relay", "leases": {"m1": "10.1.0.2"}}
+        return found | {"ui": "https://127.0.0.1:8444"}
 
     def status(self) -> list[dict[str, Any]]:
         common = {"node": "rs1", "pid": 7, "resident_bytes": 5 << 20, "cpu_seconds": 0.25, "log": "x.log"}
@@ -98,6 +99,7 @@ def test_status(region: type[SimulatedRegion], weft_lab: Weft, monkeypatch: pyte
     assert (
         "t.yaml: up, 3 namespaces, WAN by relay" in result.out and "5 MiB" in result.out and "m1=10.1.0.2" in result.out
     )
+    assert "web UI: https://127.0.0.1:8444, with the token in" in result.out
     assert [daemon["name"] for daemon in weft_lab("status", "-o", "json").json["daemons"]] == ["rs1", "rs2"]
     monkeypatch.setattr(Region, "running", lambda: None)
     result = weft_lab("status")
