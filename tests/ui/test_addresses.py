@@ -66,7 +66,7 @@ async def test_lans_are_searched_and_tell_how_full_they_are(place: Place) -> Non
         await expect(page.get_by_text("No LAN fits the search.")).to_be_visible()
         await page.get_by_role("searchbox").fill("")
         await table.get_by_role("link", name="c5-lan").click()
-        await expect(page.get_by_role("region", name="Use")).to_contain_text("2 of 2")
+        await expect(page.get_by_role("region", name="Use", exact=True)).to_contain_text("2 of 2")
         await page.goto("/addresses/nowhere")
         await expect(page.get_by_role("alert")).to_contain_text("nowhere")
 
@@ -87,9 +87,9 @@ async def test_the_plan_follows_what_happens(place: Place) -> None:
         await expect(page.get_by_text("live", exact=True)).to_be_visible()
         await ledger.say(entries=[ledger.entry(2, 7)])
         await expect(table).to_contain_text("10.4.0.6")
-        await ledger.say(declined=[declined(2, 7)])
+        await ledger.say(declined=[declined(2, 7)], entries=[ledger.entry(3, 8)])
         await expect(table.get_by_role("row").filter(has_text="10.4.0.6")).to_contain_text("by an unknown machine")
-        await expect(strip).to_have_accessible_name(re.compile("3 of 126"))
+        await expect(strip).to_have_accessible_name(re.compile("4 of 126"))
         assert await findings(page) == []
         await page.get_by_role("searchbox").fill("phone")
         await expect(table.get_by_role("row")).to_have_count(2)
@@ -153,7 +153,8 @@ async def test_a_pair_is_reserved_and_given_up(place: Place) -> None:
 
 
 async def test_the_policy_s_reservation_is_shown_and_stays(place: Place) -> None:
-    policy = "apiVersion: weft/v1\naddresses:\n  lans:\n    c4-lan: {reservations: {m4: 10.4.0.20}}\n"
+    lans = "addresses:\n  lans:\n    c4-lan: {reservations: {m4: 10.4.0.20}}\n"
+    policy = "apiVersion: weft/v1\nvcps:\n  blue: {members: [c1-lan, c2-lan]}\n" + lans
     headers = {"Content-Type": "application/yaml"}
     applied = await place.window.controller.http.post("/api/v1/policy/apply", content=policy, headers=headers)
     assert applied.status_code == 200, applied.text

@@ -5,6 +5,7 @@ import { UNATTENDED, type Asking } from '../api/client';
 import { asFailure, type Failure } from '../api/failure';
 import { live } from './live.svelte';
 import { restAfter } from './pace';
+import type { RegionEvent } from './stream';
 
 /** Milliseconds in which further events join a reload: a policy may change a hundred members at once. */
 const JOIN = 300;
@@ -17,13 +18,20 @@ export function concerns(type: string, follows: readonly string[]): boolean {
   return follows.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : type === one));
 }
 
+interface When {
+  /** How many milliseconds to wait at least. */
+  rest?: () => number;
+  /** Whether an event of one of the types is meant. */
+  wanted?: ((event: RegionEvent) => boolean) | undefined;
+}
+
 /** Have a function called after events of these types, after the controller was away, and every `seconds` in which the
-    page can be seen, if that is given; `rest` is how many milliseconds to wait at least. Returns how to stop. */
+    page can be seen, if that is given. Returns how to stop. */
 export function onEvents(
   follows: readonly string[],
   seconds: number,
   again: () => void,
-  rest: () => number = () => 0,
+  { rest = () => 0, wanted = () => true }: When = {},
 ): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const act = () => {
@@ -32,8 +40,8 @@ export function onEvents(
     if (wait <= 0) again();
   };
   const off = live.listen((event) => {
-    const wanted = event === null ? follows.length > 0 : concerns(event.type, follows);
-    if (wanted) timer ??= setTimeout(act, event === null ? 0 : JOIN);
+    const due = event === null ? follows.length > 0 : concerns(event.type, follows) && wanted(event);
+    if (due) timer ??= setTimeout(act, event === null ? 0 : JOIN);
   });
   const clock = seconds ? setInterval(() => document.hidden || rest() > 0 || again(), seconds * 1000) : undefined;
   return () => {
@@ -86,18 +94,19 @@ export class Resource<T> {
 }
 
 /** Return data for a component: loaded when it is shown, when what `load` reads changes, when an event of one of these
-    types comes, after the controller was away, and every `seconds` if that is given. */
+    types comes (of them, one that is `wanted`), after the controller was away, and every `seconds` if that is given. */
 export function resource<T>(
   load: (asking: Asking) => Promise<T>,
   follows: readonly string[] = [],
   seconds = 0,
+  wanted?: (event: RegionEvent) => boolean,
 ): Resource<T> {
   const found = new Resource(load);
   $effect(() => {
     const stop = new AbortController();
     const asking = { signal: stop.signal };
     const again = () => void found.reload({ ...asking, headers: UNATTENDED });
-    const off = onEvents(follows, seconds, again, () => found.rest);
+    const off = onEvents(follows, seconds, again, { rest: () => found.rest, wanted });
     void found.reload(asking);
     return () => {
       stop.abort();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { every, filled, lanView, levelNamed, levelOf, matching, outlook, type Lan } from './lans';
+import { every, filled, isAbout, lanView, levelNamed, levelOf, matching, outlook, type Lan } from './lans';
 
 const NOW = new Date('2026-05-03T10:00:00Z').getTime();
 
@@ -59,4 +59,16 @@ test('an address names a view and a level', () => {
 
 test('a large LAN is loaded less often', () => {
   expect([every(lan()), every(lan({ leased: 5000 }))]).toEqual([15, 60]);
+});
+
+test('leases of other LANs are not this one’s matter', () => {
+  const event = (type: string, subject: string, data: Record<string, unknown> = {}) => {
+    return { id: 1, at: '2026-05-03T10:00:00Z', type, subject, text: '', data, source: null };
+  };
+  const about = (type: string, subject: string, data = {}) => isAbout(event(type, subject, data), 'c1-lan');
+  expect(about('lease-granted', 'm1', { endpoint: 'c1-lan' })).toBe(true);
+  expect(about('lease-granted', 'm1', { endpoint: 'c2-lan' })).toBe(false);
+  expect(about('static-given-up', 'c1-lan')).toBe(true);
+  expect(about('lan-filling', 'c2-lan')).toBe(false);
+  expect([about('policy-applied', '7'), about('device-forgotten', 'm1')]).toEqual([true, true]);
 });

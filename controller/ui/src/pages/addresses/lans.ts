@@ -2,6 +2,7 @@
 
 import type { Schemas } from '../../api/client';
 import type { Tone } from '../../components/Badge.svelte';
+import type { RegionEvent } from '../../live/stream';
 
 export type Lan = Schemas['Lan'];
 
@@ -75,4 +76,24 @@ export function lanView(query: URLSearchParams): LanView {
     them. */
 export function every(lan: Lan): number {
   return lan.leased > 1000 ? 60 : 15;
+}
+
+/** Types of events after which a LAN may have other holdings. */
+export const HOLDINGS = [
+  'address-*',
+  'device-changed',
+  'device-forgotten',
+  'endpoint-*',
+  'lan-*',
+  'lease-*',
+  'pair-*',
+  'policy-*',
+  'static-*',
+  'statics-*',
+] as const;
+
+/** Return whether an event is about a LAN, or about no one LAN. */
+export function isAbout(event: RegionEvent, endpoint: string): boolean {
+  if (/^(device|policy)-/.test(event.type)) return true;
+  return event.subject === endpoint || event.data.endpoint === endpoint;
 }
