@@ -13,7 +13,7 @@ from controller.db import bandwidths
 from tests.ui.browsing import findings
 from tests.ui.conftest import Open, Window
 from tests.ui.test_attacks import SCRIPTS, unharmed
-from tests.ui.test_everybody import SIZES, settled
+from tests.ui.test_everybody import SIZES, picture, settled
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.test_neighbours import measured, told
 
@@ -91,16 +91,17 @@ async def test_the_matrix_is_read_and_opened_by_keyboard(place: Place) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_everybody_can_use_them(place: Place, scheme: str, size: str) -> None:
     async with place.window.user("viewer", color_scheme=scheme, viewport=SIZES[size]) as page:
-        for path, shown in (
-            ("/neighbours", "Arrow keys go from cell to cell"),
-            ("/neighbours?cells=small", "Arrow keys go from cell to cell"),
-            ("/neighbours?view=list", "12 ms"),
-            ("/neighbours?view=list&from=c1&to=c2", "All points as a table"),
+        for name, path, shown in (
+            ("matrix", "/neighbours", "Arrow keys go from cell to cell"),
+            ("matrix-small", "/neighbours?cells=small", "Arrow keys go from cell to cell"),
+            ("neighbour-list", "/neighbours?view=list", "12 ms"),
+            ("pair", "/neighbours?view=list&from=c1&to=c2", "All points as a table"),
         ):
             await page.goto(path)
             await settled(page, "Neighbours")
             await expect(page.locator("body")).to_contain_text(shown)
-            if "to=c2" in path:
+            await picture(page, f"{name}-{scheme}-{size}")
+            if name == "pair":
                 await page.get_by_text("All points as a table").click()
             assert await findings(page) == [], path
             assert await page.evaluate(SIDEWAYS) <= 0, path

@@ -14,7 +14,7 @@ from controller.trust import ceremony
 from tests.ui.browsing import findings
 from tests.ui.conftest import Open, Window
 from tests.ui.test_attacks import SCRIPTS, unharmed
-from tests.ui.test_everybody import SIZES, settled
+from tests.ui.test_everybody import SIZES, picture, settled
 from tests.unit.controller.fake_agent import FakeAgent
 from tests.unit.controller.test_certificates import ask
 from tests.unit.controller.test_tunnels import three, told, tunnel
@@ -224,14 +224,15 @@ async def test_everybody_can_use_them(place: Place, scheme: str, size: str) -> N
     serial = await place.certify(1)
     await place.tell("up", "down")
     async with place.window.user("admin", color_scheme=scheme, viewport=SIZES[size]) as page:
-        for path, shown in (
-            ("/tunnels", "down"),
-            ("/tunnels?from=c1&to=c2", "The tunnel is not up at both ends"),
-            (CERTIFICATES, "Authority"),
-            (f"{CERTIFICATES}&certificate={serial}", "Fingerprint"),
+        for name, path, shown in (
+            ("tunnel-list", "/tunnels", "down"),
+            ("tunnel", "/tunnels?from=c1&to=c2", "The tunnel is not up at both ends"),
+            ("certificate-list", CERTIFICATES, "Authority"),
+            ("certificate", f"{CERTIFICATES}&certificate={serial}", "Fingerprint"),
         ):
             await page.goto(path)
             await settled(page, TITLE)
             await expect(page.locator("body")).to_contain_text(shown)
+            await picture(page, f"{name}-{scheme}-{size}")
             assert await findings(page) == [], path
             assert await page.evaluate(SIDEWAYS) <= 0, path

@@ -111,8 +111,8 @@ function drawCell(brush: Brush, scene: Scene, found: Cell, x: number, y: number)
   const [width, height] = [geometry.cell.width - 1, geometry.cell.height - 1];
   const roomy = width > 30;
   if (found.kind === 'self') {
-    brush.fillStyle = ink.line;
-    brush.fillRect(x, y, width, height);
+    brush.fillStyle = ink.line; // a dot: a whole cell would look like a round trip
+    brush.fillRect(x + width / 2 - 1.5, y + height / 2 - 1.5, 3, 3);
   } else if (found.kind === 'stale') {
     brush.strokeStyle = ink.quiet;
     brush.lineWidth = 1;
