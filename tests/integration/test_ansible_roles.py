@@ -51,7 +51,7 @@ def playbook(folder: Path) -> list[Json]:
     route_server: list[Json] = [
         role("repository"),
         {"ansible.builtin.apt": {"name": ["weft-routeserver", "weft-controller"]}},
-        {"ansible.builtin.copy": secret},
+        {"ansible.builtin.copy": secret, "no_log": True},
         {"ansible.builtin.copy": {"content": SPEAKS, "dest": "/etc/weft/routeserver.env"}},
         {"ansible.builtin.systemd_service": {"name": "weft-routeserver", "state": "started", "enabled": True}},
     ]
