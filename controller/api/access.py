@@ -18,7 +18,7 @@ from controller.auth.audit_context import let_in
 from controller.auth.jwt import BadToken, looks_like
 from controller.auth.oidc_issuer import Unreachable
 from controller.auth.oidc_users import OidcUsers
-from controller.auth.sessions import SESSION, ShownSession
+from controller.auth.sessions import SESSION, UI, ShownSession
 from controller.core.intent import Cloudlet
 from controller.core.oidc_users import NoRole
 from controller.core.refusals import missing
@@ -40,6 +40,7 @@ BIRDWATCHER = "/birdwatcher/"
 
 NO_CREDENTIAL = "The credential is missing or not valid (any longer)."
 
+SIGN_IN = "Sign in, or send an API token."
 SESSION_OVER = "The session is over, or its token is not valid any longer: sign in again."
 
 _operator = HTTPBearer(
@@ -65,6 +66,8 @@ async def caller(scope: Scope, region: Region, secret: str | None) -> Caller:
         if (user := await region.auth.sessions.caller(cast(ShownSession, shown))) is None:
             raise unauthorised(SESSION_OVER)
         return user
+    if secret is None and scope.get(UI) is True:
+        raise unauthorised(SIGN_IN)  # whatever else opens the API: a browser asks for a sign-in
     return await holder(region, secret)
 
 

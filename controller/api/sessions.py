@@ -17,7 +17,7 @@ from controller.auth.jwt import BadToken, looks_like
 from controller.auth.oidc_flow import CALLBACK, NotSignedIn, SignIn
 from controller.auth.oidc_issuer import Unreachable
 from controller.auth.oidc_users import OidcUsers
-from controller.auth.sessions import SESSION, Grant, ShownSession
+from controller.auth.sessions import SESSION, UI, Grant, ShownSession
 from controller.core import oidc_users
 from controller.core.clock import now
 from controller.core.oidc_users import NoRole
@@ -25,9 +25,6 @@ from controller.core.roles import Caller
 from controller.core.tokens import digest
 from controller.region import Region
 from controller.runtime.problems import Problem
-
-UI = "weft.ui"
-"""Key of an ASGI scope: the request came to the UI's listener."""
 
 COOKIE, SIGN_IN_COOKIE = "__Host-weft", "__Host-weft-sign-in"
 """Names of cookies. By the prefix, browsers take them over TLS from this very host alone (RFC 6265bis)."""

@@ -18,6 +18,9 @@ from controller.db import ui_sessions as table
 from controller.db.engine import Database
 from controller.db.ui_sessions import UiSessionRow
 
+UI = "weft.ui"
+"""Key of an ASGI scope: the request came to the UI's listener."""
+
 SESSION = "weft.session"
 """Key of an ASGI scope: the session that a browser shows. Only the UI's listener sets it, so no other takes one."""
 

@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from controller.api.access import AGENTS
 from controller.api.middleware.body_limits import ENROLMENTS
 from controller.api.middleware.request_head import RequestHead
-from controller.api.sessions import COOKIE, UI
+from controller.api.sessions import COOKIE
 from controller.auth.oidc_flow import CALLBACK
-from controller.auth.sessions import SESSION, ShownSession
+from controller.auth.sessions import SESSION, UI, ShownSession
 from controller.core.same_origin import foreign
 from controller.runtime.problems import Problem, response
 from controller.server.pages import Pages

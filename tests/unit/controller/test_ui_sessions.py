@@ -242,3 +242,14 @@ async def test_another_admin_token_ends_sessions_of_the_one_before(start_ui: Sta
     (tmp_path / "other").write_text("another-admin-token")
     async with start_ui(admin_token_file=tmp_path / "other") as site, site.browser() as browser:
         problem(await browser.get(VCPS, headers={"Cookie": f"{COOKIE}={secret}"}), 401)
+
+
+async def test_a_region_without_an_admin_token_asks_for_a_sign_in(start_ui: StartUi) -> None:
+    """Its API tokens open the UI; elsewhere a caller without one is told of the unix socket."""
+    async with start_ui() as site:
+        made = await site.controller.post("/tokens", {"name": "ana", "role": "viewer"})
+    async with start_ui(admin_token_file=None) as site, site.browser() as browser:
+        problem(await browser.get(WHOAMI), 401, reason="Sign in")
+        await sign_in(browser, made["token"])
+        assert (await browser.get(WHOAMI)).json()["name"] == "token ana"
+        problem(await site.controller.http.get("/api/v1/vcps"), 403, reason="unix socket only")
