@@ -1,12 +1,13 @@
 """`python -m lab.window HOST PORT FILE`: the way of this machine's browsers to the web UI of the lab's controller.
 
-The process is in the controller's network namespace, and only its listening socket is in that of the machine's first
-process, on loopback. It passes bytes on, so TLS is between browser and controller. FILE gets the address.
+The process is in the controller's network namespace, and only its listening socket is in that of the lab's command that
+starts it, on loopback. It passes bytes on, so TLS is between browser and controller. FILE gets the address.
 """
 
 import asyncio
 import contextlib
 import ctypes
+import os
 import socket
 import sys
 import threading
@@ -19,7 +20,7 @@ _CLONE_NEWNET = 0x40000000
 _CHUNK = 1 << 16
 
 
-def listener(namespace: Path = Path("/proc/1/ns/net")) -> socket.socket:
+def listener(namespace: Path) -> socket.socket:
     """Return a socket that listens on loopback in a network namespace. Raises OSError."""
     made: list[socket.socket | OSError] = []
 
@@ -66,7 +67,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 def main() -> None:
     """Listen, say where, and pass bytes on until a signal ends this."""
     host, port, file = sys.argv[1:]
-    listening = listener()
+    listening = listener(Path(f"/proc/{os.getppid()}/ns/net"))
     said = Path(file)
     written = said.with_suffix(".new")
     written.write_text(f"https://127.0.0.1:{listening.getsockname()[1]}\n")

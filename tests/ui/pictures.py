@@ -53,8 +53,7 @@ def main() -> int:
     with region.occupied(print), Rest(timeout=120) as rest:
         for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.open):
             phase(print)
-        count = len(region.topology.cloudlets)
-        until(lambda: len(rest.items("/neighbours")) == count * (count - 1), "all round trips are measured", 120)
+        until(lambda: rest.items("/neighbours"), "round trips are measured", 120)
         rest.post("/vcps/blue/members", {"endpoint": "c5-lan"})
         asyncio.run(take(web_ui.address() or "", web_ui.TOKEN.read_text().strip()))
     return 0
