@@ -53,8 +53,9 @@ def main() -> int:
     with region.occupied(print), Rest(timeout=120) as rest:
         for phase in (region.build, region.enrol, region.apply_policy, region.lease, region.open):
             phase(print)
-        until(lambda: rest.items("/neighbours"), "round trips are measured", 120)
         rest.post("/vcps/blue/members", {"endpoint": "c5-lan"})
+        names = {cloudlet.name for cloudlet in region.topology.cloudlets}
+        until(lambda: {one["cloudlet"] for one in rest.items("/neighbours")} == names, "all have measured", 120)
         asyncio.run(take(web_ui.address() or "", web_ui.TOKEN.read_text().strip()))
     return 0
 
