@@ -29,6 +29,7 @@ SIZE = {"width": 1280, "height": 800}
 async def taken(page: Page, name: str, path: str) -> None:
     """Take a picture of a page when nothing is loaded any more."""
     await page.goto(path)
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
     await expect(page.locator("[aria-busy=true], .loading")).to_have_count(0, timeout=30_000)
     await page.evaluate("() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => 0)))")
     await page.screenshot(path=FOLDER / f"{name}.png")
