@@ -284,7 +284,7 @@ screenshots: build ## pictures of the web UI, of the demo's first region; docs/p
 	$(PY) -m tests.ui.pictures
 
 .PHONY: bench-ui
-bench-ui: build ## the web UI of 1,000 cloudlets and 100,000 routes beside that of an empty region; three minutes; WEFT_BENCH_TIMES=7; docs/reports/ui.md
+bench-ui: build ## the web UI of 1,000 cloudlets and 100,000 routes after that of an empty region; three minutes; WEFT_BENCH_TIMES=7; docs/reports/ui.md
 	$(PY) -m pytest -q -s -n0 -p no:cacheprovider tests/ui/bench_ui.py
 
 .PHONY: bench-leases

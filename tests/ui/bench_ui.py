@@ -1,4 +1,4 @@
-"""`make bench-ui`: the web UI of a large region beside that of an empty one, in turn, by the browser's clock. Writes
+"""`make bench-ui`: the web UI of a large region beside that of an empty one, by the browser's clock. Writes
 build/bench-ui.json and docs/reports/ui.md."""
 
 import asyncio
@@ -16,7 +16,7 @@ from playwright.async_api import Page
 
 from tests.house.imports import ROOT
 from tests.ui import large_region
-from tests.ui.conftest import Open
+from tests.ui.conftest import Open, Window
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -24,8 +24,8 @@ TIMES = int(os.environ.get("WEFT_BENCH_TIMES", "7"))
 FIRST_VIEW, STALL = 1500.0, 100.0
 """Bounds in milliseconds: from the start of the navigation to the content, and between two frames."""
 
-ABOUT = """Made by `make bench-ui`; do not edit. {size} beside an empty region, in turn,
-{times} times each, {cores} cores for browser and both controllers. The routes are a fake route server's; controller,
+ABOUT = """Made by `make bench-ui`; do not edit. {size} after an empty region,
+{times} times each, {cores} cores for browser and controller. The routes are a fake route server's; controller,
 database and pages are real. Milliseconds by the browser's clock: first view, from the start of the navigation to the
 content; scroll and search, the longest time between two frames. Bounds: {view:.0f} and {stall:.0f} in every run."""
 
@@ -129,23 +129,30 @@ ACTS: list[tuple[str, Act, list[str]]] = [
 ]
 
 
+async def measured(window: Window) -> dict[tuple[str, str], list[float]]:
+    """Return the milliseconds of all runs, by page and act."""
+    found = {}
+    async with window.user("viewer") as page:
+        await page.add_init_script(WATCH)
+        for act, measure, paths in ACTS:
+            for path in paths:
+                found[path, act] = [await measure(page, path) for _ in range(TIMES + 1)][1:]
+                print(f"{path}, {act}: {statistics.median(found[path, act]):.0f} ms", flush=True)
+    return found
+
+
 async def test_figures(open_window: Open, migrated: Path, tmp_path: Path) -> None:
-    figures = []
-    other_database = f"sqlite+aiosqlite:///{shutil.copyfile(migrated, tmp_path / 'large.db')}"
-    async with (
-        open_window(filled=False) as empty,
-        open_window(filled=False, database_url=other_database) as large,
-    ):
+    """The regions come one after the other: their controllers would share an interpreter."""
+    async with open_window(filled=False) as empty:
+        little = await measured(empty)
+    database = f"sqlite+aiosqlite:///{shutil.copyfile(migrated, tmp_path / 'large.db')}"
+    async with open_window(filled=False, database_url=database) as large:
         await large_region.fill(large.controller, large.server)
-        async with empty.user("viewer") as little, large.user("viewer") as much:
-            for page in (little, much):
-                await page.add_init_script(WATCH)
-            for act, measure, paths in ACTS:
-                for path in paths:
-                    measured = [(await measure(little, path), await measure(much, path)) for _ in range(TIMES + 1)][1:]
-                    one, other = ([pair[index] for pair in measured] for index in (0, 1))
-                    figures.append(Figure(path, act, statistics.median(one), statistics.median(other), max(other)))
-                    print(figures[-1], flush=True)
+        much = await measured(large)
+    figures = [
+        Figure(path, act, statistics.median(little[path, act]), statistics.median(runs), max(runs))
+        for (path, act), runs in much.items()
+    ]
     write(figures)
     assert all(figure.holds for figure in figures), [figure for figure in figures if not figure.holds]
 
