@@ -95,6 +95,11 @@ class Figure:
     def holds(self) -> bool:
         return self.worst <= (FIRST_VIEW if self.act == "first view" else STALL)
 
+    @property
+    def ratio(self) -> str:
+        """The large region's figure over the empty one's, where there is anything to scroll."""
+        return f"{self.large / self.empty:.1f}" if self.empty >= 1 else "–"
+
 
 async def first_view(page: Page, path: str) -> float:
     """Return the time from the start of a navigation to the page's content."""
@@ -161,8 +166,8 @@ def write(figures: list[Figure]) -> None:
     """Write the data and the page."""
     (ROOT / "build/bench-ui.json").write_text(json.dumps([asdict(figure) for figure in figures], indent=2) + "\n")
     lines = [
-        f"| `{one.page}` | {one.act} | {one.empty:.0f} | {one.large:.0f} | {one.large / max(one.empty, 1):.1f} | "
-        f"{one.worst:.0f} | {'yes' if one.holds else 'no'} |"
+        f"| `{one.page}` | {one.act} | {one.empty:.0f} | {one.large:.0f} | {one.ratio} | {one.worst:.0f} | "
+        f"{'yes' if one.holds else 'no'} |"
         for one in figures
     ]
     size = f"{large_region.CLOUDLETS:,} cloudlets in {large_region.POOLS} pools and {large_region.ROUTES:,} routes"
