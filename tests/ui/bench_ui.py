@@ -98,7 +98,7 @@ class Figure:
     @property
     def ratio(self) -> str:
         """The large region's figure over the empty one's, where there is anything to scroll."""
-        return f"{self.large / self.empty:.1f}" if self.empty >= 1 else "–"
+        return f"{self.large / self.empty:.1f}" if self.empty >= 1 else "-"
 
 
 async def first_view(page: Page, path: str) -> float:

@@ -17,7 +17,7 @@ from tests.ui.browsing import browsing, sign_in, visiting
 FOLDER = ROOT / "docs/pictures"
 PICTURES = {
     "overview": "/",
-    "map": "/map?at=c2",
+    "map": "/map",
     "pools": "/map?view=pools",
     "explain": "/routes/explain?from=c1-lan&to=c3-lan",
 }
