@@ -15,13 +15,8 @@ from lab.rest import Rest
 from tests.ui.browsing import browsing, sign_in, visiting
 
 FOLDER = ROOT / "docs/pictures"
-PICTURES = {
-    "overview": "/",
-    "map": "/map",
-    "pools": "/map?view=pools",
-    "explain": "/routes/explain?from=c1-lan&to=c3-lan",
-}
-"""Pages by the picture's name."""
+PICTURES = {"map": "/map", "pools": "/map?view=pools"}
+"""Pages by the picture's name. The README and the manual show each of them."""
 
 SIZE = {"width": 1280, "height": 800}
 
