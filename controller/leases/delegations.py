@@ -44,7 +44,7 @@ class Delegations:
         answer, fresh = await self._database.transact(lambda session: self._exchange(session, endpoint, request))
         if not (answer.anew or answer.resync or request.more):
             self._leases.hear(endpoint.name)
-        if fresh:
+        if fresh or request.declined or any(entry.left == 0 for entry in request.entries):  # not for a renewal
             self._wakeup.ring()
         return answer, fresh
 

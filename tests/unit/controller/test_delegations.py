@@ -87,6 +87,24 @@ async def test_an_account_becomes_leases_pairs_and_devices(controller: Controlle
     assert sorted(types) == ["lease-granted"] * 3 + ["lease-released"]
 
 
+async def test_what_begins_or_ends_a_lease_wakes_the_followers_and_a_renewal_does_not(
+    controller: Controller, ledger: Ledger
+) -> None:
+    await ledger.say(blocks=[], want=1)
+    declined = {"number": 1, "kind": "md", "mac": mac(2), "left": 3600, "whole": True}
+    accounts: list[tuple[bool, dict[str, Any]]] = [
+        (True, {"entries": [ledger.entry(0, 1), ledger.entry(1, 2)]}),
+        (False, {"entries": [ledger.entry(0, 1, device="dev-02005e000001", left=900)]}),
+        (True, {"entries": [ledger.entry(0, 1, left=0)]}),
+        (True, {"declined": [declined]}),
+        (False, {}),
+    ]
+    for wakes, account in accounts:
+        with controller.region.runtime.wakeup.listen() as woken:
+            await ledger.say(**account)
+            assert woken.is_set() is wakes, account
+
+
 async def test_an_account_sent_twice_changes_nothing_and_a_late_one_is_refused(
     controller: Controller, ledger: Ledger
 ) -> None:
