@@ -12,6 +12,7 @@ from controller.changes.service import ChangesService
 from controller.core.desired import Fabric
 from controller.core.intent import Intent
 from controller.db.engine import Database
+from controller.diagnosis.service import DiagnosisService
 from controller.identity.service import IdentityService
 from controller.leases.service import LeasesService
 from controller.migration.service import MigrationService
@@ -45,6 +46,7 @@ class Region:
     leases: LeasesService
     migration: MigrationService
     route_servers: RouteServersService
+    diagnosis: DiagnosisService
     webhooks: WebhooksService
     ended: list[str] = field(default_factory=list)
 
@@ -53,8 +55,8 @@ class Region:
         """The services in the order in which they start: tables, intent, the other replicas, and the services that need
         them."""
         before = (self.records, self.auth, self.changes, self.replication)
-        after = (self.agents, self.identity, self.leases, self.migration, self.route_servers, self.webhooks)
-        return (*before, *after)
+        region = (self.agents, self.identity, self.leases, self.migration, self.route_servers)
+        return (*before, *region, self.diagnosis, self.webhooks)
 
     @property
     def intent(self) -> Intent:
@@ -104,6 +106,7 @@ def compose(settings: Settings) -> Region:
         leases=leases,
         migration=MigrationService(runtime, registry, changes, leases, replicas),
         route_servers=route_servers,
+        diagnosis=DiagnosisService(runtime, fabric, changes, replication, route_servers, leases),
         webhooks=WebhooksService(settings, runtime, leadership),
     )
 

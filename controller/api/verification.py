@@ -13,7 +13,6 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from controller.api.access import Operator, Running
-from controller.api.doctor import observed_cloudlets
 from controller.api.openapi import errors
 from controller.api.types import Body, Name
 from controller.core.doctor import Causes, Cloudlet
@@ -108,7 +107,7 @@ async def probe(body: ProbesWanted, region: Running) -> Verification:
     if body.a is not None and body.vcp is not None:
         raise invalid("vcp", "name two cloudlets or endpoints, or a VCP, not both")
     began, intent = time.monotonic(), region.intent
-    cloudlets = await observed_cloudlets(region)
+    cloudlets = await region.diagnosis.doctor.cloudlets()
     unable = _unable(intent, {one.desired.cloudlet: one for one in cloudlets})
     if body.a is not None and body.b is not None:
         selected = await asyncio.to_thread(between, intent, body.a, body.b, unable)

@@ -1,5 +1,7 @@
 """`weft doctor`: checks whether intent, rule sets, Adj-RIB-Out and kernels agree."""
 
+from collections import Counter
+
 from controller.cli.cells import plain
 from controller.cli.client import Client, path
 from controller.cli.documents import emit
@@ -15,6 +17,8 @@ def doctor() -> None:
     with Client() as api:
         answer = api.get(path("doctor"))
     differences = answer["differences"]
+    more = Counter(answer.get("counts") or {})
+    more.subtract(Counter(difference.get("kind") for difference in differences))
     if session.documents:
         emit(answer)
     else:
@@ -27,11 +31,16 @@ def doctor() -> None:
             say(f"    expected {plain(difference['expected'])}; found {plain(difference['found'])}")
             if difference.get("remedy"):
                 say(f"    remedy: {plain(difference['remedy'])}")
+        for kind, count in sorted((+more).items()):
+            say(f"✗ {count} more of kind {plain(kind)}")
         for name in answer.get("unconsented") or []:
             say(f"· endpoint {plain(name)} is held back until its tenant consents to it")
         for name in answer.get("unmanaged") or []:
             say(f"· PE of {plain(name)} has no agent: only its sessions and routes are compared")
+        for told in answer.get("uncompared") or []:
+            say(f"· {plain(told)}")
         if answer["ok"]:
             say("✓ all agree")
     if not answer["ok"]:
-        raise CheckFailed(f"{len(differences)} difference{'' if len(differences) == 1 else 's'}")
+        count = len(differences) + (+more).total()
+        raise CheckFailed(f"{count} difference{'' if count == 1 else 's'}")

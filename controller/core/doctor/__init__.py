@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from controller.core.doctor.causes import Causes
 from controller.core.doctor.clones import compare_clones
 from controller.core.doctor.cpus import Settled, compare_cpus
-from controller.core.doctor.difference import Difference
+from controller.core.doctor.difference import Difference, few_of_each_kind
 from controller.core.doctor.inventory import Applied, compare_inventory
 from controller.core.doctor.kernels import Cloudlet, compare_kernels
 from controller.core.doctor.kinds import REMEDIES, DifferenceKind
@@ -51,6 +51,7 @@ __all__ = [
     "compare_session_keys",
     "compare_vms",
     "compare_webhooks",
+    "few_of_each_kind",
 ]
 
 

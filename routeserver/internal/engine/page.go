@@ -48,14 +48,13 @@ type placed struct {
 // Select lists routes in the order of their places. more says that there are more routes than the limit.
 func (e *Engine) Select(f Filter) (views []View, more bool) { return e.Page(f, Place{}) }
 
-// Page is Select that begins after a place. It blocks the engine for one walk through the table, and for sorting the routes
-// of the page.
+// Page is Select that begins after a place. It blocks the engine for one walk through the routes of the peers that the page
+// has routes of, and for sorting them.
 func (e *Engine) Page(f Filter, after Place) (views []View, more bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	groups := e.matching(f)
 	for from := after; ; {
-		found, rest := e.first(&f, groups, from)
+		found, rest := e.first(&f, from)
 		for _, c := range found {
 			start := len(views)
 			views = e.inTable(&f, c.group, c.route, views)
@@ -74,9 +73,9 @@ func (e *Engine) Page(f Filter, after Place) (views []View, more bool) {
 	}
 }
 
-// first returns the first routes of groups from a place on, in order, and more than a page has. rest says that there are
-// others.
-func (ss *sessions) first(f *Filter, groups []*rib.Group, from Place) (found []placed, rest bool) {
+// first returns the first routes from a place on that may be in a page, in order, and more than the page has. rest says that
+// there may be others.
+func (lr *locRIB) first(f *Filter, from Place) (found []placed, rest bool) {
 	const enough = 4096
 	most := 0
 	if f.Limit > 0 {
@@ -93,18 +92,27 @@ func (ss *sessions) first(f *Filter, groups []*rib.Group, from Place) (found []p
 	if begin.Other != "\xff" {
 		begin.Other = "" // the route itself may have more recipients
 	}
-	for _, g := range groups {
-		if g.Peer < from.Peer || g.Len() == 0 || len(ss.inTable(f, g, g.Routes()[0], nil)) == 0 { // all its routes, or none
+	for _, peer := range lr.announcers(f) {
+		if peer < from.Peer {
 			continue
 		}
-		for _, r := range g.Routes() {
-			c := placed{Place{Peer: g.Peer, Family: g.Family, Key: short(g.Family.Key(r.NLRI))}, g, r}
-			if c.place.Compare(begin) < 0 || rest && c.place.Compare(found[most-1].place) > 0 ||
-				!f.carried(g.Family, r.NLRI) || !ss.about(f, g, r.NLRI) {
+		if most > 0 && len(found) >= most { // all routes of this peer and of the next ones come after those found
+			rest = true
+			break
+		}
+		for _, g := range lr.matching(f, peer) {
+			if g.Len() == 0 || len(lr.inTable(f, g, g.Routes()[0], nil)) == 0 { // all its routes, or none
 				continue
 			}
-			if found = append(found, c); most > 0 && len(found) >= 2*most+enough {
-				trim()
+			for _, r := range g.Routes() {
+				c := placed{Place{Peer: g.Peer, Family: g.Family, Key: short(g.Family.Key(r.NLRI))}, g, r}
+				if c.place.Compare(begin) < 0 || rest && c.place.Compare(found[most-1].place) > 0 ||
+					!f.carried(g.Family, r.NLRI) || !lr.about(f, g, r.NLRI) {
+					continue
+				}
+				if found = append(found, c); most > 0 && len(found) >= 2*most+enough {
+					trim()
+				}
 			}
 		}
 	}

@@ -42,3 +42,23 @@ func TestPagesHaveEveryRouteOnce(t *testing.T) {
 		t.Errorf("%d routes of one recipient", len(views))
 	}
 }
+
+// TestAPageCostsNoMoreWithMorePeers checks that a page walks through no routes of peers that come after it: a reader of a
+// whole table would otherwise walk through it once for each page, and hold the engine meanwhile.
+func TestAPageCostsNoMoreWithMorePeers(t *testing.T) {
+	cost := func(peers int) float64 {
+		f := newFat(t, peers-1)
+		for _, from := range append([]*Peer{f.from}, f.recipients...) {
+			announcer := fat{f.e, from, f.recipients}
+			announcer.announce(t, f.run(0, 0, 100))
+		}
+		views, more := f.e.Page(Filter{Table: AdjIn, AnyFamily: true, AnyRT: true}, Place{})
+		if len(views) != 100*peers || more {
+			t.Fatalf("%d routes of %d peers", len(views), peers)
+		}
+		return testing.AllocsPerRun(5, func() { f.e.Page(Filter{Table: AdjIn, AnyFamily: true, AnyRT: true, Limit: 10}, Place{}) })
+	}
+	if few, many := cost(5), cost(50); many > 2*few {
+		t.Errorf("a page of 5 peers allocates %.0f times, one of 50 peers %.0f times", few, many)
+	}
+}

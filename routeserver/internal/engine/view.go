@@ -103,27 +103,35 @@ func (fo *inForce) about(f *Filter, g *rib.Group, nlri string) bool {
 }
 
 // groups returns the groups that may have routes for a filter, by peer, endpoint and least NLRI.
-func (lr *locRIB) groups(f Filter) []*rib.Group {
-	groups := lr.matching(f)
+func (lr *locRIB) groups(f Filter) (groups []*rib.Group) {
+	for _, peer := range lr.announcers(&f) {
+		groups = append(groups, lr.matching(&f, peer)...)
+	}
 	slices.SortFunc(groups, func(a, b *rib.Group) int {
 		return cmp.Or(cmp.Compare(a.Peer, b.Peer), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(least(a), least(b)))
 	})
 	return groups
 }
 
-// matching returns the groups that may have routes for a filter, in no order.
-func (lr *locRIB) matching(f Filter) (groups []*rib.Group) {
-	for name, in := range lr.table.Ins() {
-		if f.Peer != "" && f.Table != AdjOut && name != f.Peer {
-			continue
-		}
-		for _, g := range in.Groups() {
-			hidden := f.Table == Quarantine && (g.Endpoint != "" || f.Reason != "" && g.Reason != f.Reason)
-			owned := g.Endpoint != "" && (f.Endpoint == "" || g.Endpoint == f.Endpoint)
-			suspect := g.Endpoint == "" && (f.Table == Quarantine || f.Endpoint == "" && f.Pool == "")
-			if !hidden && (owned || suspect) && (f.AnyFamily || g.Family == f.Family) {
-				groups = append(groups, g)
-			}
+// announcers returns the names of the peers that may have announced routes for a filter, in order.
+func (lr *locRIB) announcers(f *Filter) []string {
+	if f.Peer == "" || f.Table == AdjOut {
+		return slices.Sorted(maps.Keys(lr.table.Ins()))
+	}
+	if _, known := lr.table.Ins()[f.Peer]; known {
+		return []string{f.Peer}
+	}
+	return nil
+}
+
+// matching returns the groups of a peer that may have routes for a filter, in no order.
+func (lr *locRIB) matching(f *Filter, peer string) (groups []*rib.Group) {
+	for _, g := range lr.table.Ins()[peer].Groups() {
+		hidden := f.Table == Quarantine && (g.Endpoint != "" || f.Reason != "" && g.Reason != f.Reason)
+		owned := g.Endpoint != "" && (f.Endpoint == "" || g.Endpoint == f.Endpoint)
+		suspect := g.Endpoint == "" && (f.Table == Quarantine || f.Endpoint == "" && f.Pool == "")
+		if !hidden && (owned || suspect) && (f.AnyFamily || g.Family == f.Family) {
+			groups = append(groups, g)
 		}
 	}
 	return groups

@@ -118,6 +118,10 @@ def test_the_doctor(controller: Controller, weft: Weft) -> None:
     assert result.code == 1 and "✗ kernel of c2: c2 has no tunnel." in result.out and "1 difference" in result.err
     result = weft("doctor", "--output", "json")
     assert result.code == 1 and result.json["differences"] == [ill]
+    many = {"ok": False, "checked": {}, "differences": [ill | {"kind": "leak"}], "counts": {"leak": 9}}
+    controller.answers["GET", "/api/v1/doctor"] = many
+    result = weft("doctor")
+    assert result.code == 1 and "✗ 8 more of kind leak" in result.out and "9 differences" in result.err
 
 
 def test_a_refusal_is_told_with_its_fields(controller: Controller, weft: Weft) -> None:

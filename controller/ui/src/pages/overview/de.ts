@@ -14,6 +14,7 @@ export const de: Texts = {
     found: 'gefunden',
     remedy: 'Abhilfe',
     more: (count: string) => `${count} weitere zeigen`,
+    first: (count: string) => `Dies sind die ersten ${count}.`,
     unconsented: (count: string) => `${count} Endpunkte warten auf die Zustimmung ihrer Mandanten.`,
   },
   servers: {

@@ -12,6 +12,7 @@ export const en = {
     found: 'found',
     remedy: 'Remedy',
     more: (count: string) => `Show ${count} more`,
+    first: (count: string) => `These are the first ${count}.`,
     unconsented: (count: string) => `${count} endpoints wait for the consent of their tenants.`,
   },
   servers: {

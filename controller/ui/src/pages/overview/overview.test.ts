@@ -20,11 +20,12 @@ test('alarms that are off are left out, and the gravest is first', () => {
   ]);
 });
 
-test('differences with one remedy are one finding', () => {
-  const found = findings([difference('a', 'x', '1'), difference('b', 'y', '2'), difference('b', 'y', '3')]);
-  expect(found.map((one) => [one.kind, one.differences.length])).toEqual([
-    ['b', 2],
-    ['a', 1],
+test('differences with one remedy are one finding, with the number of all', () => {
+  const listed = [difference('a', 'x', '1'), difference('b', 'y', '2'), difference('b', 'y', '3')];
+  const found = findings(listed, { a: 40, b: 2 });
+  expect(found.map((one) => [one.kind, one.differences.length, one.count])).toEqual([
+    ['a', 1, 40],
+    ['b', 2, 2],
   ]);
-  expect(findings([])).toEqual([]);
+  expect(findings([], {})).toEqual([]);
 });

@@ -17,16 +17,23 @@ export interface Finding {
   kind: string;
   remedy: string;
   differences: Difference[];
+  /** The number of all differences of the kind, also of those that the answer leaves out. */
+  count: number;
 }
 
 /** Return the differences by kind and remedy, the most frequent first: one remedy often removes many. */
-export function findings(differences: readonly Difference[]): Finding[] {
+export function findings(differences: readonly Difference[], counts: Readonly<Record<string, number>>): Finding[] {
   const groups = new Map<string, Finding>();
   for (const one of differences) {
     const key = `${one.kind}\n${one.remedy}`;
-    const group = groups.get(key) ?? { kind: one.kind, remedy: one.remedy, differences: [] };
+    const group = groups.get(key) ?? {
+      kind: one.kind,
+      remedy: one.remedy,
+      differences: [],
+      count: counts[one.kind] ?? 0,
+    };
     group.differences.push(one);
     groups.set(key, group);
   }
-  return [...groups.values()].sort((a, b) => b.differences.length - a.differences.length);
+  return [...groups.values()].sort((a, b) => b.count - a.count);
 }
