@@ -6,7 +6,6 @@ that it starts and every socket that it makes is in that namespace, as with an a
 """
 
 import asyncio
-import ctypes
 import json
 import os
 import signal
@@ -23,8 +22,8 @@ from agents.hypervisors.hypervisor import Attachment, Hypervisor, Site
 from agents.hypervisors.qemu import driver as qemu
 from agents.hypervisors.weft_transfer import DISK_SOCKET, SOCKET, WeftTransfer
 from lab.relay import Relay
+from lab.thread_netns import enter
 
-CLONE_NEWNET = 0x40000000
 T = TypeVar("T")
 BRIDGE = "lan1"
 
@@ -43,10 +42,7 @@ class Host:
         self._ready.wait(5)
 
     def _live(self) -> None:
-        handle = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
-        if ctypes.CDLL(None, use_errno=True).setns(handle, CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "setns")
-        os.close(handle)
+        enter(Path("/run/netns", self.name))
         asyncio.set_event_loop(self._loop)
         self._ready.set()
         self._loop.run_forever()

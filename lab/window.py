@@ -6,42 +6,29 @@ starts it, on loopback. It passes bytes on, so TLS is between browser and contro
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import socket
 import sys
-import threading
 from pathlib import Path
+
+from lab.thread_netns import within
 
 PORT = 8444
 """The first choice; if somebody has that port, the kernel chooses one."""
 
-_CLONE_NEWNET = 0x40000000
 _CHUNK = 1 << 16
 
 
 def listener(namespace: Path) -> socket.socket:
     """Return a socket that listens on loopback in a network namespace. Raises OSError."""
-    made: list[socket.socket | OSError] = []
 
-    def work() -> None:
+    def listening() -> socket.socket:
         try:
-            with namespace.open() as file:
-                if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), _CLONE_NEWNET):
-                    raise OSError(ctypes.get_errno(), "setns")
-            try:
-                made.append(socket.create_server(("127.0.0.1", PORT)))
-            except OSError:
-                made.append(socket.create_server(("127.0.0.1", 0)))
-        except OSError as error:
-            made.append(error)
+            return socket.create_server(("127.0.0.1", PORT))
+        except OSError:
+            return socket.create_server(("127.0.0.1", 0))
 
-    thread = threading.Thread(target=work)  # a thread of its own, so that the others stay where they are
-    thread.start()
-    thread.join()
-    if isinstance(made[0], OSError):
-        raise made[0]
-    return made[0]
+    return within(namespace, listening)
 
 
 async def serve(listening: socket.socket, host: str, port: int) -> None:

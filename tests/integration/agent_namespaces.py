@@ -4,7 +4,6 @@ Names carry the test process's id, so that two runs do not meet, and a run remov
 left behind.
 """
 
-import ctypes
 import os
 import re
 import signal
@@ -16,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from lab.thread_netns import entered
+
 PREFIX = "weft-agx-"
 ETH_P_ALL = 0x0003
 _RUN = Path("/run/netns")
-_CLONE_NEWNET = 0x40000000
-_libc = ctypes.CDLL(None, use_errno=True)
 T = TypeVar("T")
 
 
@@ -54,12 +53,8 @@ class Namespace:
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Put this thread into the namespace for the block, with the sockets and processes that it makes meanwhile."""
-        with Path("/proc/thread-self/ns/net").open() as home, (_RUN / self.name).open() as there:
-            _setns(there.fileno())
-            try:
-                yield
-            finally:
-                _setns(home.fileno())
+        with entered(_RUN / self.name):
+            yield
 
     def packets(self, device: str) -> socket.socket:
         """Return a raw socket on a device, to send frames and to see the frames that arrive."""
@@ -131,8 +126,3 @@ def _remove(names: list[str]) -> None:
             if int(pid) != os.getpid():
                 os.kill(int(pid), signal.SIGKILL)
         subprocess.run(["ip", "netns", "del", name], check=False)
-
-
-def _setns(descriptor: int) -> None:
-    if _libc.setns(descriptor, _CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "setns")

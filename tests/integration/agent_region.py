@@ -2,7 +2,6 @@
 route servers in the middle. Their controller is `stub_controller.py`."""
 
 import contextlib
-import ctypes
 import http.client
 import os
 import shutil
@@ -10,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ from controller.wire.rulesets import Endpoint as Member
 from controller.wire.rulesets import Peer, RuleSet, Vcp
 from lab import netns
 from lab.ping import PingStream
+from lab.thread_netns import within
 from tests import sandbox
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +25,6 @@ PREFIX = "weft-agv-"
 GOBGPD, ROUTE_SERVER = ROOT / "build/bin/gobgpd", ROOT / "build/bin/weft-routeserver"
 CORE, ROUTE_SERVERS, STUB = "10.98.0.254", ("10.98.0.253", "10.98.0.252"), ("10.98.0.254", 8080)
 ASN, CONTROL_PORT = 65000, 9179
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def usable() -> str | None:
@@ -51,27 +49,17 @@ def inside(
 ) -> socket.socket:
     """Return a socket of a namespace for use in this one (TCP unless `new` makes another kind). `make` binds or
     connects it."""
-    made: list[socket.socket | OSError] = []
 
-    def work() -> None:
-        with Path(f"/run/netns/{PREFIX}{namespace}").open() as file:
-            if _libc.setns(file.fileno(), 0) != 0:
-                raise OSError(ctypes.get_errno(), "setns")
+    def work() -> socket.socket:
         fresh = new()
         try:
             make(fresh)
-        except OSError as error:
+        except OSError:
             fresh.close()
-            made.append(error)
-        else:
-            made.append(fresh)
+            raise
+        return fresh
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if isinstance(made[0], OSError):
-        raise made[0]
-    return made[0]
+    return within(Path(f"/run/netns/{PREFIX}{namespace}"), work)
 
 
 class Region:

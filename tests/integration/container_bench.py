@@ -1,7 +1,5 @@
 """The container driver for the conformance tests: `make conformance DRIVER=container`."""
 
-import ctypes
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +9,7 @@ from agents.hypervisors.container.hypervisor import Containers
 from agents.hypervisors.hypervisor import Attachment, Hypervisor
 from controller.wire.machines import Machine
 from lab.containers.build import IMAGE, build
-from lab.hosts import CLONE_NEWNET
+from lab.thread_netns import alone
 from tests.conformance.bench import Bench
 
 MACHINE = Machine(
@@ -41,16 +39,10 @@ async def identity(hypervisor: Hypervisor, name: str) -> str:
 def bench() -> Iterator[Bench]:
     """Yield a bench in a network namespace of its own, with a LAN."""
     images = build()  # while a mirror is still reachable
-    before, libc = os.open("/proc/self/ns/net", os.O_RDONLY), ctypes.CDLL(None, use_errno=True)
-    try:
-        if libc.unshare(CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "unshare")
+    with alone():
         for command in ("ip link set lo up", "ip link add lan1 type bridge", "ip link set lan1 up"):
             subprocess.run(command.split(), check=True)
         yield Bench(
             driver, MACHINE, Attachment("lan1", 1400), images=images, options={"shutdown_seconds": "0"},
             seconds=60, settling=0.1, identity=identity, kill=crash, echo="/bin/echo",
         )  # fmt: skip
-    finally:
-        libc.setns(before, CLONE_NEWNET)
-        os.close(before)

@@ -1,6 +1,5 @@
 """The qemu driver for the conformance tests: `make conformance DRIVER=qemu`."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -12,7 +11,8 @@ from agents.hypervisors.qemu import driver, process
 from agents.hypervisors.qemu.hypervisor import Qemu
 from controller.wire.machines import Disk, Machine
 from lab.guests.build import build
-from lab.hosts import CLONE_NEWNET, kill
+from lab.hosts import kill
+from lab.thread_netns import alone
 from tests.conformance.bench import Bench
 
 MACHINE = Machine(
@@ -44,10 +44,7 @@ def bench() -> Iterator[Bench]:
     """Yield a bench in a network namespace of its own, with a LAN. Machines are moved as soon as they have begun to
     boot."""
     images = build()  # while a mirror is still reachable
-    before, libc = os.open("/proc/self/ns/net", os.O_RDONLY), ctypes.CDLL(None, use_errno=True)
-    try:
-        if libc.unshare(CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "unshare")
+    with alone():
         for command in ("ip link set lo up", "ip link add lan1 type bridge", "ip link set lan1 up"):
             subprocess.run(command.split(), check=True)
         options = {"accelerator": "tcg", "shutdown_seconds": "0"}
@@ -55,6 +52,3 @@ def bench() -> Iterator[Bench]:
             driver, MACHINE, Attachment("lan1", 1400), images=images, options=options,
             seconds=90, settling=1, kill=crash, freeze=freeze, echo="/bin/echo",
         )  # fmt: skip
-    finally:
-        libc.setns(before, CLONE_NEWNET)
-        os.close(before)

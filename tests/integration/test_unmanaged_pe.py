@@ -1,7 +1,6 @@
 """PEs without an agent, which got what `weft cloudlet config` prints and nothing else: FRR, gobgpd, BIRD and ExaBGP
 have sessions with real route servers, and learn each other's routes."""
 
-import ctypes
 import os
 import shutil
 import subprocess
@@ -13,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from lab.daemons import FRR
-from lab.hosts import CLONE_NEWNET
 from lab.paths import BIN
 from lab.patience import until
+from lab.thread_netns import alone
 from tests.integration.route_servers import World, free_port, running
 
 pytestmark = pytest.mark.lab
@@ -29,39 +28,35 @@ BESIDE = "weft-unmanaged-r1"
 @pytest.fixture
 def network() -> Iterator[None]:
     """Enter a network namespace that has all addresses but R1, which is beside it, with a VXLAN device for FRR."""
-    before, libc = os.open("/proc/self/ns/net", os.O_RDONLY), ctypes.CDLL(None, use_errno=True)
     here = [R2, R3, R4, f"{NETWORK}.1", f"{NETWORK}.2"]
     ip("netns", "add", BESIDE)
     try:
-        if libc.unshare(CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "unshare")
-        ip("link", "add", "r1", "type", "veth", "peer", "name", "far", "netns", BESIDE)
-        for words in (
-            "link set lo up",
-            "link set r1 up",
-            "addr add 203.0.113.1/30 dev r1",
-            f"route add {R1} via 203.0.113.2",
-        ):
-            ip(*words.split())
-        for words in (
-            "link set lo up",
-            f"addr add {R1}/32 dev lo",
-            "link set far up",
-            "addr add 203.0.113.2/30 dev far",
-            *(f"route add {address} via 203.0.113.1" for address in here),
-            "link add br1 type bridge",
-            f"link add vxlan1 type vxlan id {VNI} dstport 4789 local {R1} nolearning",
-            "link set vxlan1 master br1 addrgenmode none",
-            "link set vxlan1 up",
-            "link set br1 up",
-        ):
-            ip("-n", BESIDE, *words.split())
-        for address in here:
-            ip("addr", "add", f"{address}/32", "dev", "lo")
-        yield
+        with alone():
+            ip("link", "add", "r1", "type", "veth", "peer", "name", "far", "netns", BESIDE)
+            for words in (
+                "link set lo up",
+                "link set r1 up",
+                "addr add 203.0.113.1/30 dev r1",
+                f"route add {R1} via 203.0.113.2",
+            ):
+                ip(*words.split())
+            for words in (
+                "link set lo up",
+                f"addr add {R1}/32 dev lo",
+                "link set far up",
+                "addr add 203.0.113.2/30 dev far",
+                *(f"route add {address} via 203.0.113.1" for address in here),
+                "link add br1 type bridge",
+                f"link add vxlan1 type vxlan id {VNI} dstport 4789 local {R1} nolearning",
+                "link set vxlan1 master br1 addrgenmode none",
+                "link set vxlan1 up",
+                "link set br1 up",
+            ):
+                ip("-n", BESIDE, *words.split())
+            for address in here:
+                ip("addr", "add", f"{address}/32", "dev", "lo")
+            yield
     finally:
-        libc.setns(before, CLONE_NEWNET)
-        os.close(before)
         ip("netns", "del", BESIDE)
 
 
