@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.audit import Answer, bill, debian, exit_code, licences, npm, secrets, shipped, vulnerabilities
+from tests.audit import Answer, bill, debian, exit_code, licences, npm, pythons, secrets, shipped, vulnerabilities
 
 ROOT = Path(__file__).parents[2]
 UI = ROOT / "controller/ui"
@@ -33,6 +33,7 @@ def main() -> int:
         vulnerabilities.go(ROOT / "build/bin"),
         npm.audited(ROOT / "build/bin/npm", UI, len(ui)),
         installed,
+        pythons.installed(ROOT, options.output),
         licences.judged(of),
         secrets.repo(ROOT),
         Answer("bill of materials", notes=(f"{count} components in {options.output / 'sbom.json'}",)),

@@ -14,6 +14,7 @@ from tests.audit.bill import merged
 from tests.audit.debian import Package
 from tests.audit.licences import judged
 from tests.audit.npm import of_npm_audit, packages
+from tests.audit.pythons import lists, of_pip
 from tests.audit.secrets import repo, scan
 from tests.audit.shipped import PROGRAMS, distributions, of_go_version
 from tests.audit.vulnerabilities import of_govulncheck, of_pip_audit
@@ -36,6 +37,13 @@ def test_what_pip_audit_skips_was_not_asked() -> None:
         answer = of_pip_audit(json.dumps({"dependencies": dependencies}), "")
         assert (len(answer.found), len(answer.unasked)) == (found, unasked)
     assert of_pip_audit("", "no such host").unasked == ("all of them: no such host",)
+
+
+def test_a_list_that_an_old_python_cannot_install_is_found() -> None:
+    assert {file.relative_to(ROOT).parts[0] for file in lists()} == {"deploy", "tests"}
+    complaints = {"a": "", "b": "ERROR: No matching distribution found for x==13", "c": "ERROR: no such host"}
+    answer = of_pip(complaints)
+    assert (answer.found, answer.unasked) == ((f"b: {complaints['b']}",), (f"c: {complaints['c']}",))
 
 
 def test_what_govulncheck_says() -> None:
