@@ -43,20 +43,3 @@ export async function data<T>(answer: Promise<Answer<T>>): Promise<T> {
   if (found.response.status === 401) whenSignedOut();
   throw readProblem(found.response.status, found.error);
 }
-
-interface Paged<T> {
-  items: T[];
-  next?: string | null;
-}
-
-/** Return all items of a list, page by page. */
-export async function all<T>(page: (cursor: string | undefined) => Promise<Paged<T>>): Promise<T[]> {
-  const found: T[] = [];
-  let cursor: string | undefined;
-  do {
-    const { items, next } = await page(cursor);
-    found.push(...items);
-    cursor = next ?? undefined;
-  } while (cursor !== undefined);
-  return found;
-}
