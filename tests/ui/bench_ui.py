@@ -17,6 +17,7 @@ from playwright.async_api import Page
 from tests.house.imports import ROOT
 from tests.ui import large_region
 from tests.ui.conftest import Open, Window
+from tests.ui.large_route_server import beside
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -25,9 +26,10 @@ FIRST_VIEW, STALL = 1500.0, 100.0
 """Bounds in milliseconds: from the start of the navigation to the content, and between two frames."""
 
 ABOUT = """Made by `make bench-ui`; do not edit. {size} after an empty region,
-{times} times each, {cores} cores for browser and controller. The routes are a fake route server's; controller,
-database and pages are real. Milliseconds by the browser's clock: first view, from the start of the navigation to the
-content; scroll and search, the longest time between two frames. Bounds: {view:.0f} and {stall:.0f} in every run."""
+{times} times each, {cores} cores for browser and controller. The routes are those of a fake route server, a process of
+its own; controller, database and pages are real. Milliseconds by the browser's clock: first view, from the start of the
+navigation to the content; scroll and search, the longest time between two frames. Bounds: {view:.0f} and {stall:.0f} in
+every run."""
 
 CONTENT = {
     "/": ".figures",
@@ -151,8 +153,8 @@ async def test_figures(open_window: Open, migrated: Path, tmp_path: Path) -> Non
     async with open_window(filled=False) as empty:
         little = await measured(empty)
     database = f"sqlite+aiosqlite:///{shutil.copyfile(migrated, tmp_path / 'large.db')}"
-    async with open_window(filled=False, database_url=database) as large:
-        await large_region.fill(large.controller, large.server)
+    async with beside() as server, open_window(filled=False, server=server, database_url=database) as large:
+        await large_region.fill(large.controller)
         much = await measured(large)
     figures = [
         Figure(path, act, statistics.median(little[path, act]), statistics.median(runs), max(runs))

@@ -64,13 +64,13 @@ def open_window(tmp_path: Path, start: Start, browser: Browser) -> Open:
     pages = Pages.built()
 
     @asynccontextmanager
-    async def opening(*, port: int = 0, filled: bool = True, **options: Any) -> AsyncIterator[Window]:
+    async def opening(
+        *, port: int = 0, filled: bool = True, server: ShownRouteServer | None = None, **options: Any
+    ) -> AsyncIterator[Window]:
         ui = {"ui_listen": f"127.0.0.1:{port}", "ui_certificate": certificate, "ui_key": key}
         async with AsyncExitStack() as stack:
-            server = ShownRouteServer("rs1")
-            server.url = await stack.enter_async_context(fake_routeserver.serving(server.app, grace=0))
-            stack.callback(lambda: server.more.set())
-            stack.callback(setattr, server, "down", True)
+            if server is None:
+                server = await stack.enter_async_context(_served())
             controller = await stack.enter_async_context(start(server, **(ui | options)))
             settings = controller.region.settings
             plain, sock = opened(settings.model_copy(update={"listen": "127.0.0.1:0"}))
@@ -89,6 +89,17 @@ def open_window(tmp_path: Path, start: Start, browser: Browser) -> Open:
                 sock.close()
 
     return opening
+
+
+@asynccontextmanager
+async def _served() -> AsyncIterator[ShownRouteServer]:
+    server = ShownRouteServer("rs1")
+    async with fake_routeserver.serving(server.app, grace=0) as server.url:
+        try:
+            yield server
+        finally:
+            server.down = True
+            server.more.set()
 
 
 @pytest.fixture

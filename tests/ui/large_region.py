@@ -1,8 +1,6 @@
-"""A region of a thousand cloudlets, for figures of the web UI: real in the controller's database, without any host. Its
-route server is a fake one that has a hundred thousand routes."""
+"""A region of a thousand cloudlets, for figures of the web UI: real in the controller's database, without any host."""
 
 from controller.core.clock import now
-from tests.ui.region import ShownRouteServer, routes
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.policies import HEAD
 
@@ -29,14 +27,13 @@ def policy() -> str:
     return HEAD + "vcps:\n" + "\n".join(pools) + "\n"
 
 
-async def fill(controller: Controller, server: ShownRouteServer) -> None:
-    """Make the region."""
+async def fill(controller: Controller) -> None:
+    """Make the region; its route server is in `large_route_server.py`."""
     for noun, text in (("inventory", inventory()), ("policy", policy())):
         headers, params = {"content-type": "application/yaml"}, {"filename": f"{noun}.yaml"}
         answer = await controller.http.post(
             f"/api/v1/{noun}/apply", content=text, headers=headers, params=params, timeout=300
         )
         assert answer.status_code == 200, answer.text
-    server.routes = routes(ROUTES)
     for number in range(EVENTS):
         controller.region.runtime.event_log.note("device-seen", f"m{number}", f"device m{number} was seen, {now():%T}")
