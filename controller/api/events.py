@@ -56,6 +56,9 @@ async def index(
     region: Running,
     still: Still,
     after: Annotated[int | None, Query(ge=0, le=2**63 - 1, description="Only events with a greater id.")] = None,
+    before: Annotated[
+        int | None, Query(ge=0, le=2**63 - 1, description="Only events with a smaller id: with `latest`, older ones.")
+    ] = None,
     latest: Annotated[bool, Query(description="The latest ones instead of the first; `next` is null then.")] = False,
     type: Annotated[Wanted, Query(description="Only of this type, or of all that begin so: `move-*`.")] = None,
     about: Annotated[
@@ -70,7 +73,7 @@ async def index(
 ) -> Response:
     """Return events: a stream if `Accept` asks for `text/event-stream`, from `Last-Event-ID` or `after` on, or from now
     on without either; else a page. Unknown names are no error, because removed objects still have events."""
-    which = Which(type, about, source, since, until)
+    which = Which(type, about, source, since, until, before)
     if "text/event-stream" not in request.headers.get("accept", ""):
         async with region.database.read() as session:
             if latest:

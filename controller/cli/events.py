@@ -1,13 +1,12 @@
 """`weft event`: past and present events."""
 
-from collections import deque
 from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
 from controller.cli.cells import at, plain, prose
-from controller.cli.client import PAGE, Client, path
+from controller.cli.client import PAGE, Client, Json, path
 from controller.cli.documents import stream
 from controller.cli.moments import HELP, moment
 from controller.cli.noun import Noun
@@ -24,6 +23,7 @@ COLUMNS = [
     ("WHAT", prose("text")),
 ]
 Limit = Annotated[int, typer.Option(min=1, max=1_000_000, help="Maximum number of events.")]
+Before = Annotated[str | None, typer.Option(metavar="ID", help="Only events before this one.")]
 After = Annotated[str | None, typer.Option(metavar="ID", help="Only events after this one.")]
 Type = Annotated[str | None, typer.Option(help="Only this type, or all types with this prefix: 'move-*'.")]
 About = Annotated[
@@ -35,11 +35,12 @@ Source = Annotated[str | None, typer.Option(help="Only events caused by cloudlet
 
 @app.verb(
     "list",
-    "weft event list\nweft event list --after 120 --limit 20\nweft event list --about blue --since 2h\n"
-    "weft event list --type 'move-*' --until 2026-01-31",
+    "weft event list\nweft event list --after 120 --limit 20\nweft event list --before 120\n"
+    "weft event list --about blue --since 2h\nweft event list --type 'move-*' --until 2026-01-31",
 )
 def list_(
     after: After = None,
+    before: Before = None,
     type: Type = None,
     about: About = None,
     source: Source = None,
@@ -49,16 +50,28 @@ def list_(
     ] = None,
     limit: Limit = 100,
 ) -> None:
-    """List the latest events, or the first after another one."""
+    """List the latest events, or the latest before another one, or the first after one."""
     only: dict[str, Any] = {"type": type, "about": about, "source": source}
     only |= {"since": moment("--since", since), "until": moment("--until", until)}
     with Client() as api:
-        if after is None and limit <= PAGE:
-            found = api.events_kept(path("events"), None, limit, latest=True, **only)
+        if after is None:
+            found = _latest(api, limit, before, only)
         else:
-            kept = api.events_kept(path("events"), after, **only)
-            found = islice(kept, limit) if after else iter(deque(kept, limit))
+            found = list(islice(api.events_kept(path("events"), after, before=before, **only), limit))
         rows(found, COLUMNS, "no events")
+
+
+def _latest(api: Client, limit: int, before: str | None, only: dict[str, Any]) -> list[Json]:
+    """Return the latest events before one, or of all, in order."""
+    found: list[Json] = []
+    while len(found) < limit:
+        wanted = min(PAGE, limit - len(found))
+        older = list(api.events_kept(path("events"), None, wanted, latest=True, before=before, **only))
+        found = older + found
+        if len(older) < wanted:
+            break
+        before = str(older[0]["id"])
+    return found
 
 
 @app.verb(

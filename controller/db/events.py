@@ -54,13 +54,15 @@ class EventRow(Base):
 @dataclass(frozen=True)
 class Which:
     """A selection of events; a field that is None selects all. `type` may end in `*`. `about` is a name that is the
-    subject, the source, or anywhere in `data`. `since` is the first moment included, `until` the first one excluded."""
+    subject, the source, or anywhere in `data`. `since` is the first moment included; `until` is the first moment, and
+    `before` the first id, that is excluded."""
 
     type: str | None = None
     about: str | None = None
     source: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    before: int | None = None
 
     def conditions(self) -> Iterator[ColumnElement[bool]]:
         """Yield the conditions for a query; all of them must hold."""
@@ -80,6 +82,8 @@ class Which:
             yield EventRow.at >= self.since
         if self.until is not None:
             yield EventRow.at < self.until
+        if self.before is not None:
+            yield EventRow.id < self.before
 
 
 ALL = Which()

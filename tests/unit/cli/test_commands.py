@@ -156,15 +156,22 @@ def test_the_latest_events_are_shown_unless_told_from_where(controller: Controll
     def pages(request: httpx.Request) -> httpx.Response:
         assert request.headers["Accept"] == "application/json", "else the controller would answer with a stream"
         if request.url.params.get("latest") == "true":
-            items = [{"id": at} for at in range(1, 9)][-int(request.url.params["limit"]) :]
+            before = int(request.url.params.get("before", many + 1))
+            items = [{"id": at} for at in range(1, before)][-int(request.url.params["limit"]) :]
             return httpx.Response(200, json={"items": items, "next": None})
         start = int(request.url.params.get("after", 0))
         items = [{"id": start + 1}, {"id": start + 2}]
         return httpx.Response(200, json={"items": items, "next": str(start + 2) if start < 6 else None})
 
+    many = 8
     controller.answers["GET", "/api/v1/events"] = pages
     assert weft("event", "list", "--limit", "3", "-o", "json").json == [{"id": 6}, {"id": 7}, {"id": 8}]
     assert len(weft("event", "list", "--limit", "5000", "-o", "json").json) == 8
+    assert weft("event", "list", "--before", "4", "--limit", "2", "-o", "json").json == [{"id": 2}, {"id": 3}]
+    many = 2500
+    found = weft("event", "list", "--limit", "2200", "-o", "json").json
+    assert [row["id"] for row in found] == list(range(301, 2501)), "pages before one another, each event once"
+    many = 8
     assert weft("event", "list", "--after", "2", "--limit", "3", "-o", "json").json == [{"id": 3}, {"id": 4}, {"id": 5}]
 
 

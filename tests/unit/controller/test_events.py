@@ -68,6 +68,7 @@ async def test_each_filter_finds_its_events_and_no_others(database: Database) ->
             (Which(source="cloudlet:c3"), [3]),
             (Which(since=middle), [i for i in range(5) if everything[i].at >= middle]),
             (Which(until=middle), [i for i in range(5) if everything[i].at < middle]),
+            (Which(before=everything[2].id), [0, 1]),
             (Which(type="lease-*", about="ana", source="endpoint:c3-lan", since=everything[0].at), [4]),
         ]
         for which, indices in expected:

@@ -8,9 +8,6 @@ import { auditLine, changeLine, eventLine, type Line } from './lines';
 
 const PAGE = 200;
 
-/** How many older events are asked for at once: as many as the API gives, since those of one moment come again. */
-const OLDER = 1000;
-
 /** Seconds after which lists are loaded again that no event announces: refusals in the audit log, trials that end. */
 const OFTEN = 15;
 
@@ -34,18 +31,17 @@ async function changes(asking: Asking, cursor: string | null): Promise<Batch<Lin
 }
 
 async function events(asking: Asking, cursor: string | null, { type, about }: Filters): Promise<Batch<Line>> {
-  const limit = cursor ? OLDER : PAGE;
   const query = {
     latest: true,
-    limit,
+    limit: PAGE,
     ...(type ? { type } : {}),
     ...(about ? { about } : {}),
-    ...(cursor ? { until: cursor } : {}),
+    ...(cursor ? { before: Number(cursor) } : {}),
   };
   // A page, since no stream is asked for.
   const found = (await data(api.GET('/api/v1/events', { ...asking, params: { query } }))) as Schemas['Events'];
   const oldest = found.items[0];
-  const next = oldest && found.items.length === limit ? after(oldest.at) : null;
+  const next = oldest && found.items.length === PAGE ? String(oldest.id) : null;
   return { items: found.items.toReversed().map(eventLine), next };
 }
 
@@ -61,9 +57,4 @@ async function audit(asking: Asking, cursor: string | null, filters: Filters): P
   };
   const found = await data(api.GET('/api/v1/audit', { ...asking, params: { query } }));
   return { items: found.items.map(auditLine), next: found.next ?? null };
-}
-
-/** Return the next millisecond: the API's times are finer, and older events may share this one. */
-function after(iso: string): string {
-  return new Date(new Date(iso).getTime() + 1).toISOString();
 }
