@@ -37,7 +37,7 @@ class NewToken(Body):
 
 class Token(BaseModel):
     """An API token. `expired` and `revoked` tokens are not accepted, but stay listed, so that audit entries can be
-    traced."""
+    traced. `used_at` is the time of the last request with it, to some ten minutes; null if there was none."""
 
     name: str
     role: Role
@@ -46,6 +46,7 @@ class Token(BaseModel):
     created_at: datetime
     expires_at: datetime
     revoked_at: datetime | None
+    used_at: datetime | None
 
 
 class MadeToken(Token):
@@ -85,4 +86,5 @@ def _shown(row: TokenRow) -> Token:
         created_at=row.created_at,
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,
+        used_at=row.used_at,
     )

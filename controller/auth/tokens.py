@@ -1,7 +1,8 @@
-"""API tokens: create, look up and revoke. Each request looks its token up in the database and nothing is cached, so
-every replica refuses a revoked token from the next request on."""
+"""API tokens: create, look up and revoke. Each request looks its token up in the database and no verdict is cached,
+so every replica refuses a revoked token from the next request on."""
 
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 from sqlalchemy.exc import IntegrityError
 
@@ -9,11 +10,15 @@ from controller.core import tokens as secrets
 from controller.core.clock import now
 from controller.core.refusals import Refused, conflict, invalid
 from controller.core.roles import Caller, Role
+from controller.core.unavailable import Unavailable
 from controller.db import events, names
 from controller.db import tokens as table
 from controller.db.engine import Database
 from controller.db.tokens import TokenRow
 from controller.runtime.wakeup import Wakeup
+
+NOTED = timedelta(minutes=10)
+"""Time after which a further use of a token is noted in the database."""
 
 
 class Tokens:
@@ -21,6 +26,7 @@ class Tokens:
 
     def __init__(self, database: Database, wakeup: Wakeup) -> None:
         self._database, self._wakeup = database, wakeup
+        self._noted: dict[str, datetime] = {}
 
     async def make(self, name: str, role: Role, seconds: int, tenant: str | None = None) -> tuple[TokenRow, str]:
         """Create a token that is valid for `seconds`, and return it with its secret, which cannot be read again.
@@ -66,9 +72,20 @@ class Tokens:
         """Return the caller whose token's secret has this digest."""
         async with self._database.read() as session:
             row = await table.of_digest(session, digest)
-        if row is None or not row.good(now()):
+        at = now()
+        if row is None or not row.good(at):
             return None
+        await self._used(row, at)
         return Caller(f"token {row.name}", Role(row.role), row.tenant, row.expires_at)
+
+    async def _used(self, row: TokenRow, at: datetime) -> None:
+        noted = max(filter(None, (row.used_at, self._noted.get(row.name))), default=None)
+        if noted is not None and at < noted + NOTED:
+            return
+        self._noted[row.name] = at  # first, so that of many requests one writes
+        with suppress(Unavailable):  # the request does not depend on it
+            async with self._database.write() as session:
+                await table.use(session, row.name, at)
 
 
 def _whose(role: Role, tenant: str | None) -> str:

@@ -21,13 +21,14 @@ COLUMNS = [
     ("STATE", state("state")),
     ("EXPIRES", when("expires_at")),
     ("REVOKED", when("revoked_at")),
+    ("USED", when("used_at")),
 ]
 Days = Annotated[int, typer.Option(metavar="DAYS", min=1, max=366, help="Days until it expires.")]
 
 
 @app.verb("list", "weft token list")
 def list_() -> None:
-    """List present and past tokens, with the role of each."""
+    """List present and past tokens, with the role and about the last use of each."""
     with Client() as api:
         rows(api.items(path("tokens")), COLUMNS, "no tokens")
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import String, select
+from sqlalchemy import String, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -11,7 +11,8 @@ from controller.db.base import NAME, Base, Time
 
 
 class TokenRow(Base):
-    """`digest` is that of the secret, which is stored nowhere. Rows stay after the token expires or is revoked: a name
+    """`digest` is that of the secret, which is stored nowhere; `used_at` is about the time of the last request with it,
+    None before the first. Rows stay after the token expires or is revoked: a name
     stands for one token for ever, so that acts under this name can be traced."""
 
     __tablename__ = "tokens"
@@ -23,6 +24,7 @@ class TokenRow(Base):
     created_at: Mapped[datetime] = mapped_column(Time, default=now)
     expires_at: Mapped[datetime] = mapped_column(Time)
     revoked_at: Mapped[datetime | None] = mapped_column(Time)
+    used_at: Mapped[datetime | None] = mapped_column(Time)
 
     def good(self, at: datetime) -> bool:
         """Return whether the token is accepted at that time."""
@@ -38,6 +40,11 @@ async def of_digest(session: AsyncSession, digest: str) -> TokenRow | None:
     """Return the token whose secret has this digest."""
     row: TokenRow | None = await session.scalar(select(TokenRow).where(TokenRow.digest == digest))
     return row
+
+
+async def use(session: AsyncSession, name: str, at: datetime) -> None:
+    """Note that a token is in use."""
+    await session.execute(update(TokenRow).where(TokenRow.name == name).values(used_at=at))
 
 
 async def page(session: AsyncSession, after: str, limit: int) -> list[TokenRow]:

@@ -1,7 +1,7 @@
 """API tokens: the permissions of each role, by the API's own description, and the rejection of expired tokens."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -176,3 +176,27 @@ def test_the_page_has_the_table() -> None:
     rows = [f"| {tag} | {least.look} | {least.change} |" for tag, least in TABLE.items()]
     written = [line for line in page.splitlines() if line.startswith("| ") and line.count("|") == 4]
     assert sorted(written[1:]) == sorted(rows)
+
+
+async def test_the_last_use_is_noted_now_and_then(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = await holder(controller, "dashboard")
+    await controller.post("/tokens", {"name": "forgotten", "role": "viewer"})
+
+    async def used() -> dict[str, datetime | None]:
+        found = (await controller.get("/tokens"))["items"]
+        return {one["name"]: one["used_at"] and datetime.fromisoformat(one["used_at"]) for one in found}
+
+    assert await used() == {"dashboard": None, "forgotten": None}
+    before = now()
+    answers = await asyncio.gather(*(client.get("/api/v1/cloudlets") for _ in range(20)))
+    assert {answer.status_code for answer in answers} == {200}
+    first = (await used())["dashboard"]
+    assert first is not None and before <= first <= now()
+    await client.get("/api/v1/cloudlets")
+    assert (await used())["dashboard"] == first, "one write stands for many requests"
+    monkeypatch.setattr(tokens, "NOTED", timedelta(0))
+    assert (await client.post("/api/v1/vcps", json={"name": "blue"})).status_code == 403
+    later = (await used())["dashboard"]
+    assert later is not None and later > first and (await used())["forgotten"] is None
+    entries = (await controller.get("/audit", who="token dashboard"))["items"]
+    assert [(one["method"], one["status"]) for one in entries] == [("POST", 403)], "a use is no change of its own"

@@ -23,6 +23,7 @@ const token = (name: string, more: Partial<Token> = {}): Token => ({
   created_at: AT,
   expires_at: AT,
   revoked_at: null,
+  used_at: null,
   ...more,
 });
 
