@@ -65,8 +65,8 @@ class AlarmsSummary(BaseModel):
 
 class Summary(BaseModel):
     """The region in numbers. `replica` has answered, `leader` does the background work, null if none does at present.
-    `drift` is null unless this replica is the leader, which looks for it. `event` is the id of the latest event, to
-    follow those after it. `at` is this controller's time."""
+    `drift` is the policy's as the leader last saw it, null at a replica that has not been told yet. `event` is the id
+    of the latest event, to follow those after it. `at` is this controller's time."""
 
     at: datetime
     replica: str
@@ -119,7 +119,7 @@ async def show(request: Request, region: Running) -> Summary:
         latest = await events.latest(session)
         row = await generations.get(session, trial.generation) if trial is not None else None
         missing, filling = await tunnels.alarm_count(session), await usage.filling(session, now().date())
-    found = region.changes.drift.found if region.replication.leadership.leading else None
+    drift = region.changes.drift_counts
     return Summary(
         at=now(),
         replica=replicas.name,
@@ -134,9 +134,7 @@ async def show(request: Request, region: Running) -> Summary:
             for server in region.route_servers.syncs
         ],
         agents=AgentsSummary(connected=counts.connected, expected=counts.managed),
-        drift=DriftSummary(steps=found.moves, failing=len(found.failing) + len(found.in_force.trouble))
-        if found is not None
-        else None,
+        drift=DriftSummary(steps=drift.steps, failing=drift.failing) if drift is not None else None,
         trial=TrialSummary(
             generation=trial.generation, cause=row.cause if row is not None else "", confirm_by=trial.confirm_by
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from controller.changes.drift_watch import Drifted, DriftWatch
@@ -29,6 +30,11 @@ class Found:
     failing: tuple[DocumentError, ...] = ()
 
     @property
+    def counts(self) -> "DriftCounts":
+        """The numbers that other replicas are told."""
+        return DriftCounts(self.moves, len(self.failing) + len(self.in_force.trouble))
+
+    @property
     def moves(self) -> int:
         """The number of steps of the plan."""
         return self.plan.moves
@@ -39,11 +45,28 @@ class Found:
         return not self.failing and not self.in_force.trouble
 
 
-class Drift:
-    """Compares the region with the policy in force, and keeps the last result."""
+@dataclass(frozen=True)
+class DriftCounts:
+    """The number of steps that applying the policy in force anew would take, and of its errors and failing tests."""
 
-    def __init__(self, database: Database, changes: Changes, metrics: Metrics, wakeup: Wakeup) -> None:
-        self._database, self._changes, self._metrics = database, changes, metrics
+    steps: int
+    failing: int
+
+
+class Drift:
+    """Compares the region with the policy in force, and keeps the last result. `tell` tells the other replicas of each
+    look; `told` is what the leader's last one found, None at the leader and before the first message."""
+
+    def __init__(
+        self,
+        database: Database,
+        changes: Changes,
+        metrics: Metrics,
+        wakeup: Wakeup,
+        tell: Callable[[DriftCounts], None],
+    ) -> None:
+        self._database, self._changes, self._metrics, self._tell = database, changes, metrics, tell
+        self.told: DriftCounts | None = None
         self._watch = DriftWatch(database, changes, wakeup, "policy", self._drifted)
         self.found = Found()
 
@@ -61,7 +84,7 @@ class Drift:
             failing = tuple(result.said for result in results if result.refuses)
         self.found = Found(in_force, found, failing)
         self._metrics.policy_drift.set(self.found.moves)
-        self._metrics.policy_failing.set(len(failing) + len(in_force.trouble))
+        self._metrics.policy_failing.set(self.found.counts.failing)
         return self.found
 
     async def boot(self) -> None:
@@ -90,4 +113,5 @@ class Drift:
 
     async def _drifted(self) -> Drifted:
         found = await self.look()
+        self._tell(found.counts)
         return Drifted(found.in_force.row.id if found.in_force.row else 0, found.moves)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar
 
 from controller.agents.registry import Agents
-from controller.changes.drift import Drift
+from controller.changes.drift import Drift, DriftCounts
 from controller.changes.flow import Changes
 from controller.changes.inventory_drift import InventoryDrift
 from controller.changes.trials import keep_time
@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 FORM = "permits"
 """The form of rule sets. When it differs from the form before, a region gets a new generation."""
 
+DRIFT = "drift"
+"""The leader's message about the policy's drift: steps, and errors with failing tests."""
+
 
 class ChangesService(Service):
     """`flow` holds the intent. `timeout`: seconds that a change waits for agents."""
@@ -40,15 +43,21 @@ class ChangesService(Service):
         )
         replicas = replication.replicas
         self.flow = Changes(runtime.database, registry, fabric, waiting, runtime.wakeup, replicas)
-        self.drift = Drift(runtime.database, self.flow, metrics, runtime.wakeup)
+        self.drift = Drift(runtime.database, self.flow, metrics, runtime.wakeup, self._tell_drift)
         self.inventory_drift = InventoryDrift(runtime.database, self.flow, metrics, runtime.wakeup)
-        self._fabric, self._wakeup, self._leadership = fabric, runtime.wakeup, replication.leadership
+        self._fabric, self._wakeup, self._replicas = fabric, runtime.wakeup, replicas
         self._elsewhere = asyncio.Event()
         replicas.hear["intent"] = lambda who, words: self._elsewhere.set()
+        replicas.hear[DRIFT] = lambda who, words: self._hear_drift(words)
 
     def intent(self) -> Intent:
         """Return the intent at the current generation."""
         return self.flow.intent
+
+    @property
+    def drift_counts(self) -> DriftCounts | None:
+        """The policy's drift as the leader last saw it; None if this replica does not know yet."""
+        return self.drift.found.counts if self._replicas.leadership.leading else self.drift.told
 
     async def start(self) -> None:
         """Read the intent. Raises Unavailable."""
@@ -57,13 +66,20 @@ class ChangesService(Service):
 
     async def run(self) -> None:
         """Take over the changes of other replicas. The leader also ends trials in time and looks for drift."""
-        lead = self._leadership.lead
+        lead = self._replicas.leadership.lead
         await forever(
             self._follow,
             partial(lead, partial(keep_time, self.flow, self._wakeup)),
             partial(lead, self.drift.watch),
             partial(lead, self.inventory_drift.watch),
         )
+
+    def _tell_drift(self, counts: DriftCounts) -> None:
+        self._replicas.tell(DRIFT, [f"{counts.steps}/{counts.failing}"])
+
+    def _hear_drift(self, words: list[str]) -> None:
+        steps, failing = words[-1].split("/")
+        self.drift.told = DriftCounts(int(steps), int(failing))
 
     async def _follow(self) -> None:
         while True:

@@ -29,7 +29,7 @@ export const de: Texts = {
     none: 'wie sie es will',
     steps: (count: string, n: number) => (n === 1 ? 'einen Schritt entfernt' : `${count} Schritte entfernt`),
     failing: (count: string, n: number) => (n === 1 ? 'ein Test schlägt fehl' : `${count} Tests schlagen fehl`),
-    unknown: 'eine andere Replik sieht danach',
+    unknown: 'hier noch nicht bekannt',
   },
   size: {
     title: 'Region',

@@ -27,7 +27,7 @@ export const en = {
     none: 'as it says',
     steps: (count: string, n: number) => (n === 1 ? 'one step away' : `${count} steps away`),
     failing: (count: string, n: number) => (n === 1 ? 'one test fails' : `${count} tests fail`),
-    unknown: 'looked after by another replica',
+    unknown: 'not known here yet',
   },
   size: {
     title: 'Region',
