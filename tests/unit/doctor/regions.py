@@ -1,11 +1,12 @@
 """Whole regions that are consistent: made from pools alone, by other code than the doctor's."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
 from hypothesis import strategies as st
 
-from controller.core.doctor import Cloudlet, Route, RouteServer
+from controller.core.doctor import Cloudlet, Difference, Route, RouteServer, compare
 from controller.wire import desired, reports, rulesets
 from controller.wire.flavours import Flavour
 
@@ -159,3 +160,20 @@ def regions(draw: st.DrawFn) -> Region:
     cloudlets = draw(st.integers(2, 7))
     pools = draw(st.lists(st.sets(st.integers(1, cloudlets), min_size=1), max_size=4))
     return Region(cloudlets, pools, draw(st.integers(1, 2)))
+
+
+def check(region: Region, **changed: Any) -> list[Difference]:
+    servers = [changed.get(name) or region.route_server(name) for name in ("rs1", "rs2")]
+    cloudlets = [changed.get(f"c{n}") or region.cloudlet(n) for n in region.numbers]
+    return compare(changed.get("intent") or region.intent(), servers, cloudlets)
+
+
+def with_state(cloudlet: Cloudlet, **changes: Any) -> Cloudlet:
+    assert cloudlet.report is not None
+    state = cloudlet.report.endpoints[0].model_copy(update=changes)
+    return replace(cloudlet, report=cloudlet.report.model_copy(update={"endpoints": [state]}))
+
+
+def state_of(cloudlet: Cloudlet) -> reports.EndpointState:
+    assert cloudlet.report is not None
+    return cloudlet.report.endpoints[0]
