@@ -15,7 +15,7 @@ from tests.ui.conftest import Open, Window
 from tests.ui.test_attacks import SCRIPTS, unharmed
 from tests.ui.test_everybody import SIZES, picture, settled
 from tests.unit.controller.fake_agent import FakeAgent
-from tests.unit.controller.test_neighbours import measured, told
+from tests.unit.controller.neighbour_reports import measured, told
 
 pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.slow]
 

@@ -7,7 +7,7 @@ from controller.wire.host_loads import HostLoad
 from tests.unit.controller.conftest import Controller
 from tests.unit.controller.fake_mover import running, settled
 from tests.unit.controller.moving_town import is_at, town
-from tests.unit.controller.test_neighbours import measured, told
+from tests.unit.controller.neighbour_reports import measured, told
 
 pytestmark = pytest.mark.slow
 

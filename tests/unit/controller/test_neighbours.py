@@ -1,64 +1,19 @@
 """Neighbours through the API: the neighbours to probe, the effect of reports, silence, and history."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 
-from controller.agents import neighbour_history as rolling
 from controller.agents import neighbours as work
-from controller.core.clock import now
 from controller.core.event_budget import KIND_BURST
-from controller.core.neighbour_history import HOUR, LATE, start
 from controller.db import bandwidths, neighbours
-from controller.db.neighbour_history import NeighbourHistoryRow
 from lab.patience import eventually
 from tests.unit.controller.conftest import Controller, Start, problem
 from tests.unit.controller.fake_agent import FakeAgent
-
-
-@pytest.fixture(autouse=True)
-def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "PAUSE", 0.01)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A clock that moves time forward for all code about neighbours."""
-
-    class Clock:
-        ahead = timedelta()
-
-        def forward(self, **by: float) -> None:
-            self.ahead += timedelta(**by)
-
-        def now(self) -> datetime:
-            return now() + self.ahead
-
-    clock = Clock()
-    for module in (work, rolling, neighbours, __import__("controller.api.neighbours", fromlist=["now"])):
-        monkeypatch.setattr(module, "now", clock.now)
-    return clock
-
-
-def measured(number: int, neighbour: str, median: float | None = 10.0, **more: Any) -> dict[str, Any]:
-    times = {} if median is None else {"min_ms": median / 2, "median_ms": median, "p95_ms": median * 2, "jitter_ms": 1}
-    basics = {"age": max(0.0, 30.0 - number), "method": "icmp", "sent": 5, "received": 0 if median is None else 5}
-    return {"number": number, "neighbour": neighbour, **basics, **times, **more}
-
-
-async def send(
-    agent: FakeAgent, cloudlet: str, *rounds: dict[str, Any], run: str = "r1", **more: Any
-) -> httpx.Response:
-    body = {"cloudlet": cloudlet, "run": run, "measurements": list(rounds), **more}
-    return await agent.http.post("/api/v1/agent/neighbours", json=body, headers=agent.headers)
-
-
-async def told(agent: FakeAgent, cloudlet: str, *rounds: dict[str, Any], **more: Any) -> None:
-    answer = await send(agent, cloudlet, *rounds, **more)
-    assert answer.status_code == 204, answer.text
+from tests.unit.controller.neighbour_reports import clock as clock
+from tests.unit.controller.neighbour_reports import measured, rows, send, told, two
+from tests.unit.controller.neighbour_reports import quickly as quickly
 
 
 async def listed(controller: Controller, **query: Any) -> dict[tuple[str, str], Any]:
@@ -74,14 +29,6 @@ async def events(controller: Controller, count: int) -> list[dict[str, Any]]:
             if len(found) >= count:
                 return found
             await asyncio.sleep(0.02)
-
-
-async def two(controller: Controller) -> tuple[FakeAgent, FakeAgent]:
-    agents = await controller.agent("c1", 1), await controller.agent("c2", 2)
-    await controller.post("/vcps", {"name": "blue"})
-    for name in ("c1-lan", "c2-lan"):
-        await controller.post("/vcps/blue/members", {"endpoint": name})
-    return agents
 
 
 async def test_presence_is_announced_to_those_who_share_a_pool_and_to_nobody_else(controller: Controller) -> None:
@@ -233,64 +180,6 @@ async def test_a_storm_of_one_cloudlet_s_changes_keeps_no_other_s_from_being_tol
     found = await events(controller, 2 * KIND_BURST + 1)
     assert len(found) == 2 * KIND_BURST + 1
     assert found[-1]["subject"] == "c2" and found[-1]["data"] == {"neighbours": ["x", "y"]}
-
-
-async def rows(controller: Controller, span: int) -> list[NeighbourHistoryRow]:
-    from sqlalchemy import select
-
-    async with controller.region.database.read() as session:
-        query = select(NeighbourHistoryRow).where(NeighbourHistoryRow.span == span).order_by(NeighbourHistoryRow.at)
-        return list(await session.scalars(query))
-
-
-async def test_rounds_become_hours_and_days_and_are_thrown_away_in_time(controller: Controller, clock: Any) -> None:
-    one, _ = await two(controller)
-    midnight = start(now(), 86400) + timedelta(days=1)
-    clock.ahead = midnight + timedelta(minutes=1) - now()
-    number = 0
-    for hour in range(30):
-        clock.ahead = midnight + timedelta(hours=hour, minutes=2) - now()
-        await told(one, "c1", *(measured(number + i, "c2", 10.0 + hour, age=60 - 20 * i) for i in range(3)))
-        number += 3
-    clock.forward(hours=1, seconds=LATE.total_seconds())
-    for _ in range(8):
-        await controller.region.agents.neighbours.sweep()
-    hours = await rows(controller, 3600)
-    assert [(h.rounds, h.sent, h.median_ms, h.p95_ms) for h in hours] == [
-        (3, 15, 10.0 + i, 20.0 + 2 * i) for i in range(30)
-    ]
-    (day,) = await rows(controller, 86400)
-    assert day.at.astimezone(UTC) == midnight and day.rounds == 72 and day.median_ms == 21.5
-    kept = await rows(controller, 0)
-    assert 60 <= len(kept) <= 75 and min(r.at for r in kept).astimezone(UTC) > clock.now() - timedelta(hours=25)
-    past = await controller.get("/neighbours/history", cloudlet="c1", neighbour="c2", span="hour", limit=7)
-    more = await controller.get("/neighbours/history", cloudlet="c1", neighbour="c2", span="hour", cursor=past["next"])
-    assert [p["at"] for p in past["items"] + more["items"]] == sorted(
-        h.at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for h in hours
-    )
-    clock.forward(days=31)
-    await told(one, "c1", measured(number, "c2"))
-    clock.forward(hours=2)
-    for _ in range(130):
-        await controller.region.agents.neighbours.sweep()
-    assert len(await rows(controller, 3600)) == 1 and len(await rows(controller, 0)) <= 1
-    assert [d.rounds for d in await rows(controller, 86400)] == [72, 18]
-
-
-async def test_what_comes_late_is_rolled_up_again_and_doing_it_twice_changes_nothing(
-    controller: Controller, clock: Any
-) -> None:
-    one, _ = await two(controller)
-    hour = start(now(), HOUR) + timedelta(days=1)
-    clock.ahead = hour + timedelta(minutes=10) - now()
-    await told(one, "c1", measured(0, "c2", 10.0))
-    clock.forward(hours=1)
-    await controller.region.agents.neighbours.sweep()
-    assert [(h.rounds, h.median_ms) for h in await rows(controller, HOUR)] == [(1, 10.0)]
-    await told(one, "c1", measured(1, "c2", 20.0, age=3500))
-    for _ in range(3):
-        await controller.region.agents.neighbours.sweep()
-    assert [(h.rounds, h.median_ms) for h in await rows(controller, HOUR)] == [(2, 15.0)]
 
 
 async def test_what_is_left_of_a_cloudlet_goes_with_it(controller: Controller) -> None:
