@@ -25,6 +25,8 @@ PREFIX = "weft-agv-"
 GOBGPD, ROUTE_SERVER = ROOT / "build/bin/gobgpd", ROOT / "build/bin/weft-routeserver"
 CORE, ROUTE_SERVERS, STUB = "10.98.0.254", ("10.98.0.253", "10.98.0.252"), ("10.98.0.254", 8080)
 ASN, CONTROL_PORT = 65000, 9179
+TAIL = 0.2
+"""Seconds for which a stream of pings goes on after its end: longer than a ping takes on a busy machine."""
 
 
 def usable() -> str | None:
@@ -204,13 +206,16 @@ def vtep(n: int) -> str:
 
 @contextlib.contextmanager
 def pinging(source: str, address: str, interval: float = 0.02) -> Iterator[Callable[[], tuple[int, int]]]:
-    """Ping continuously in the block. The yielded function, called once at the end, returns (sent, received); a last
-    ping that is still under way does not count as sent."""
+    """Ping continuously in the block. The yielded function, called once at the end, returns (sent, received). Pings
+    that are sent after this call do not count, since some are still under way when the stream is stopped."""
     with PingStream((PREFIX + source).removeprefix(netns.PREFIX), address, interval) as stream:
 
         def finish() -> tuple[int, int]:
-            time.sleep(0.2)
-            result = stream.stop(grace=interval)
+            time.sleep(TAIL)
+            result = stream.stop(grace=TAIL)
+            print(
+                f"lost of {result.sent}, seconds before the end:", [round(time.time() - at, 2) for at in result.lost_at]
+            )
             return len(result.replies) + result.lost, len(result.replies)
 
         yield finish
