@@ -96,8 +96,9 @@ async def test_older_lines_come_as_one_scrolls(window: Window) -> None:
         table = page.get_by_role("table", name="Events")
         await expect(table).to_contain_text("device d449 was seen")
         await page.get_by_role("cell").first.get_by_role("button").focus()
-        await page.keyboard.press("End")
-        await expect(table).to_have_attribute("aria-rowcount", "451")
+        for rows in ("401", "451"):
+            await page.keyboard.press("End")
+            await expect(table).to_have_attribute("aria-rowcount", rows)
         await page.keyboard.press("End")
         await expect(table).to_contain_text("device d0 was seen")
 
