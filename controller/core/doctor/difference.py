@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from controller.core.doctor.kinds import REMEDIES, DifferenceKind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """`kind` is the kind of difference, `where` names the place (`route server rs1`, `kernel of c2`), `subject` the
     thing, `expected` and `found` the two values, and `text` says it in a sentence that an engineer can act on."""

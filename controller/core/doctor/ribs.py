@@ -4,6 +4,7 @@ target, with the pools in the place of configured targets)."""
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from controller.core.doctor.difference import Difference, listed
@@ -11,7 +12,7 @@ from controller.core.doctor.kinds import DifferenceKind
 from controller.wire.rulesets import RuleSet
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Route:
     """A line of the looking glass. `key` identifies the NLRI within its family, `peer` announced it, and it was sent
     `to` this PE (Adj-RIB-Out only). `reason` is why it is in quarantine, `withheld` why `to` is not sent a route that
@@ -38,12 +39,19 @@ class Route:
             nlri=line["nlri"],
             endpoint=line.get("endpoint") or "",
             peer=line["peer"],
-            rts=frozenset(line.get("rts") or ()),
+            rts=_targets(tuple(line.get("rts") or ())),
             to=line.get("to") or "",
             reason=line.get("reason") or "",
             withheld=line.get("withheld") or "",
             held=_held(line.get("held")),
         )
+
+
+@lru_cache(maxsize=4096)
+def _targets(rts: tuple[str, ...]) -> frozenset[str]:
+    """Return the same set for the same route targets: a hundred thousand routes have few, and each set is work for the
+    garbage collector, during which nothing else runs."""
+    return frozenset(rts)
 
 
 def _held(held: dict[str, Any] | None) -> str:
