@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from controller.api.access import Operator, Running
 from controller.api.openapi import errors
+from controller.diagnosis.verdict import Compared
 
 router = APIRouter(prefix="/api/v1/doctor", tags=["doctor"], dependencies=[Operator])
 
@@ -22,21 +23,6 @@ class Difference(BaseModel):
     found: str
     text: str
     remedy: str
-
-
-class Compared(BaseModel):
-    """The amount of compared data. `reports` counts the cloudlets whose kernels were compared."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    generation: int
-    route_servers: int
-    adj_in: int
-    adj_out: int
-    quarantine: int
-    cloudlets: int
-    reports: int
-    endpoints: int
 
 
 class Diagnosis(BaseModel):

@@ -54,8 +54,8 @@ class DriftCounts:
 
 
 class Drift:
-    """Compares the region with the policy in force, and keeps the last result. `tell` tells the other replicas of each
-    look; `told` is what the leader's last one found, None at the leader and before the first message."""
+    """Compares the region with the policy in force, and keeps the last result. `tell` tells the other replicas of the
+    leader's looks."""
 
     def __init__(
         self,
@@ -66,7 +66,6 @@ class Drift:
         tell: Callable[[DriftCounts], None],
     ) -> None:
         self._database, self._changes, self._metrics, self._tell = database, changes, metrics, tell
-        self.told: DriftCounts | None = None
         self._watch = DriftWatch(database, changes, wakeup, "policy", self._drifted)
         self.found = Found()
 

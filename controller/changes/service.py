@@ -47,6 +47,7 @@ class ChangesService(Service):
         self.inventory_drift = InventoryDrift(runtime.database, self.flow, metrics, runtime.wakeup)
         self._fabric, self._wakeup, self._replicas = fabric, runtime.wakeup, replicas
         self._elsewhere = asyncio.Event()
+        self._drift_told: DriftCounts | None = None
         replicas.hear["intent"] = lambda who, words: self._elsewhere.set()
         replicas.hear[DRIFT] = lambda who, words: self._hear_drift(words)
 
@@ -57,7 +58,7 @@ class ChangesService(Service):
     @property
     def drift_counts(self) -> DriftCounts | None:
         """The policy's drift as the leader last saw it; None if this replica does not know yet."""
-        return self.drift.found.counts if self._replicas.leadership.leading else self.drift.told
+        return self.drift.found.counts if self._replicas.leadership.leading else self._drift_told
 
     async def start(self) -> None:
         """Read the intent. Raises Unavailable."""
@@ -79,7 +80,7 @@ class ChangesService(Service):
 
     def _hear_drift(self, words: list[str]) -> None:
         steps, failing = words[-1].split("/")
-        self.drift.told = DriftCounts(int(steps), int(failing))
+        self._drift_told = DriftCounts(int(steps), int(failing))
 
     async def _follow(self) -> None:
         while True:

@@ -25,7 +25,7 @@ from controller.core.doctor import (
 )
 from controller.db.engine import Database
 from controller.diagnosis import route_servers, rows
-from controller.diagnosis.verdict import Amounts, Verdict
+from controller.diagnosis.verdict import Compared, Verdict
 from controller.leases.clones import ClonedClients
 from controller.replication.service import ReplicationService
 from controller.routeservers.service import RouteServersService
@@ -66,7 +66,7 @@ class Doctor:
         return Verdict(
             replica=replicas.name,
             leader=replicas.leader,
-            checked=Amounts.of(rules, servers, cloudlets),
+            checked=Compared.of(rules, servers, cloudlets),
             differences=few,
             counts=counts,
             unconsented=sorted(filter(intent.held, intent.endpoints)),

@@ -9,8 +9,8 @@ from controller.wire.rulesets import RuleSet
 
 
 @dataclass(frozen=True)
-class Amounts:
-    """The amounts of compared data, as `GET /doctor` shows them."""
+class Compared:
+    """The amount of compared data. `reports` counts the cloudlets whose kernels were compared."""
 
     generation: int
     route_servers: int
@@ -22,7 +22,7 @@ class Amounts:
     endpoints: int
 
     @classmethod
-    def of(cls, rules: RuleSet, servers: Sequence[RouteServer], cloudlets: Sequence[Cloudlet]) -> "Amounts":
+    def of(cls, rules: RuleSet, servers: Sequence[RouteServer], cloudlets: Sequence[Cloudlet]) -> "Compared":
         """Return the amounts of what was compared with the rules."""
         return cls(
             generation=rules.generation,
@@ -45,7 +45,7 @@ class Verdict:
 
     replica: str
     leader: str | None
-    checked: Amounts
+    checked: Compared
     differences: Sequence[Difference]
     counts: Mapping[DifferenceKind, int]
     unconsented: Sequence[str]

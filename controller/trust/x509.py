@@ -227,7 +227,7 @@ def _leaf(
         _builder(request.name, request.key, begin, end)
         .issuer_name(signer.certificate.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(key_usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
     )
@@ -271,10 +271,11 @@ def _authority(
 ) -> x509.CertificateBuilder:
     builder = _builder(name, key, at, at + lifetime)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=depth), critical=True)
-    return builder.add_extension(_usage(signs=True), critical=True)
+    return builder.add_extension(key_usage(signs=True), critical=True)
 
 
-def _usage(*, signs: bool) -> x509.KeyUsage:
+def key_usage(*, signs: bool) -> x509.KeyUsage:
+    """Return the use of an authority's key, which `signs` certificates, or of a leaf's (RFC 5280, section 4.2.1.3)."""
     return x509.KeyUsage(
         digital_signature=not signs,
         key_cert_sign=signs,

@@ -17,11 +17,11 @@ from controller.server.sockets import opened
 from controller.server.ui import Ui
 from tests.ui.browsing import browsing, sign_in, visiting
 from tests.ui.region import ShownRouteServer, fill
-from tests.unit.controller import fake_routeserver
 from tests.unit.controller.conftest import Controller, Start
 from tests.unit.controller.conftest import database_url as database_url
 from tests.unit.controller.conftest import migrated as migrated
 from tests.unit.controller.conftest import start as start
+from tests.unit.controller.fake_routeserver import served
 from tests.unit.trust.requests import self_signed
 
 
@@ -70,7 +70,7 @@ def open_window(tmp_path: Path, start: Start, browser: Browser) -> Open:
         ui = {"ui_listen": f"127.0.0.1:{port}", "ui_certificate": certificate, "ui_key": key}
         async with AsyncExitStack() as stack:
             if server is None:
-                server = await stack.enter_async_context(_served())
+                server = await stack.enter_async_context(served(ShownRouteServer("rs1")))
             controller = await stack.enter_async_context(start(server, **(ui | options)))
             settings = controller.region.settings
             plain, sock = opened(settings.model_copy(update={"listen": "127.0.0.1:0"}))
@@ -89,17 +89,6 @@ def open_window(tmp_path: Path, start: Start, browser: Browser) -> Open:
                 sock.close()
 
     return opening
-
-
-@asynccontextmanager
-async def _served() -> AsyncIterator[ShownRouteServer]:
-    server = ShownRouteServer("rs1")
-    async with fake_routeserver.serving(server.app, grace=0) as server.url:
-        try:
-            yield server
-        finally:
-            server.down = True
-            server.more.set()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from tests.ui.large_region import ROUTES
 from tests.ui.region import ShownRouteServer, routes
-from tests.unit.controller.fake_routeserver import serving
+from tests.unit.controller.fake_routeserver import served
 
 NAME = "rs1"
 
@@ -35,11 +35,9 @@ async def main() -> None:
     """Serve until the standard input ends."""
     server = ShownRouteServer(NAME)
     server.routes = routes(ROUTES)
-    async with serving(server.app, grace=0) as url:
-        print(url, flush=True)
+    async with served(server):
+        print(server.url, flush=True)
         await asyncio.to_thread(sys.stdin.read)
-        server.down = True
-        server.more.set()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -18,6 +18,7 @@ from controller.wire.rulesets import Change, PeerReceipt, Receipt, RuleSet, SetE
 from tests.unit.controller.prompt_server import PromptServer
 
 TOKEN = "a-token-for-tests"
+S = TypeVar("S", bound="FakeRouteServer")
 
 
 class FakeRouteServer:
@@ -285,7 +286,13 @@ async def serving(app: Any, *, grace: float = 0.1, **options: Any) -> AsyncItera
 @asynccontextmanager
 async def fake_route_server(name: str) -> AsyncIterator[FakeRouteServer]:
     """Yield a running fake route server."""
-    server = FakeRouteServer(name)
+    async with served(FakeRouteServer(name)) as server:
+        yield server
+
+
+@asynccontextmanager
+async def served(server: S) -> AsyncIterator[S]:
+    """Serve a fake route server for the time of the block."""
     async with serving(server.app, grace=0) as server.url:
         try:
             yield server

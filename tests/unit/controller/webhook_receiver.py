@@ -21,6 +21,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from controller.core.clock import now
+from controller.trust.x509 import key_usage
 from tests.unit.controller.fake_routeserver import serving
 
 
@@ -90,19 +91,6 @@ def certificate(folder: Path) -> tuple[str, dict[str, Any]]:
     return signed.decode(), options
 
 
-MAY_SIGN = x509.KeyUsage(
-    digital_signature=False,
-    content_commitment=False,
-    key_encipherment=False,
-    data_encipherment=False,
-    key_agreement=False,
-    key_cert_sign=True,
-    crl_sign=True,
-    encipher_only=False,
-    decipher_only=False,
-)
-
-
 def _pem(key: EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -123,8 +111,8 @@ def _signed(name: str, key: EllipticCurvePrivateKey, root: EllipticCurvePrivateK
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(root.public_key()), critical=False)
     )
-    if authority:  # Python 3.13 asks for it (RFC 5280, section 4.2.1.3)
-        builder = builder.add_extension(MAY_SIGN, critical=True)
+    if authority:  # Python 3.13 asks for it
+        builder = builder.add_extension(key_usage(signs=True), critical=True)
     else:
         names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
         builder = builder.add_extension(names, critical=False)

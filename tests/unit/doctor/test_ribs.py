@@ -1,6 +1,7 @@
 """The doctor's comparison of Adj-RIB-Outs, sessions and quarantines with the pools."""
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -8,6 +9,15 @@ from hypothesis import strategies as st
 from controller.core.doctor import Cloudlet, DifferenceKind, Route, RouteServer, compare
 from controller.wire import reports, rulesets
 from tests.unit.doctor.regions import Region, check, regions
+
+
+def with_one(server: RouteServer, data: st.DataObject, **changes: Any) -> tuple[list[Route], int]:
+    """Return the sent routes with changes of a random one, and its index."""
+    assume(server.adj_out)
+    i = data.draw(st.integers(0, len(server.adj_out) - 1))
+    routes = list(server.adj_out)
+    routes[i] = replace(routes[i], **changes)
+    return routes, i
 
 
 @given(regions(), st.data())
@@ -23,10 +33,7 @@ def test_every_route_that_is_not_sent_is_found(region: Region, data: st.DataObje
 @given(regions(), st.data())
 def test_every_route_that_does_not_fit_is_found(region: Region, data: st.DataObject) -> None:
     server = region.route_server("rs2")
-    assume(server.adj_out)
-    i = data.draw(st.integers(0, len(server.adj_out) - 1))
-    routes = list(server.adj_out)
-    routes[i] = replace(routes[i], withheld="message-size")
+    routes, i = with_one(server, data, withheld="message-size")
     [difference] = check(region, rs2=replace(server, adj_out=routes))
     assert (difference.where, difference.found) == ("Adj-RIB-Out of rs2", "withheld: message-size")
     assert routes[i].nlri in difference.text and "RFC 8654" in difference.text
@@ -145,10 +152,9 @@ def test_a_route_of_the_looking_glass_is_read() -> None:
 @given(regions(), st.data())
 def test_a_route_that_is_held_back_has_a_name(region: Region, data: st.DataObject) -> None:
     server = region.route_server("rs1")
-    assume(server.adj_out)
-    i = data.draw(st.integers(0, len(server.adj_out) - 1))
-    routes = list(server.adj_out)
-    routes[i] = replace(routes[i], held="poison until 2026-01-01T01:00:00Z: NOTIFICATION received: 3/10 UPDATE error")
+    routes, _ = with_one(
+        server, data, held="poison until 2026-01-01T01:00:00Z: NOTIFICATION received: 3/10 UPDATE error"
+    )
     [difference] = check(region, rs1=replace(server, adj_out=routes))
     assert (difference.expected, difference.found) == ("sent", "held back")
     assert "weft route release" in difference.remedy and "3/10" in difference.text
