@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pyroute2 import AsyncIPRoute
+from pyroute2.iproute.linux import AsyncIPRoute  # not `from pyroute2`: see this package's __init__
 from pyroute2.netlink import NLM_F_DUMP_INTR
 from pyroute2.netlink.exceptions import NetlinkDumpInterrupted, NetlinkError
 

@@ -107,17 +107,24 @@ class Cursor:
 
 
 class Connection(aiosqlite.Connection):
-    """A connection that stops once. When work is cancelled twice, SQLAlchemy stops a connection that it is closing
-    already. The connection's thread ends at the first stop, so the closing task would wait for ever for an answer to
-    the second."""
+    """A connection that stops once, and then closes its file. When work is cancelled twice, SQLAlchemy stops a
+    connection that it is closing already. The connection's thread ends at the first stop, so the closing task would
+    wait for ever for an answer to the second."""
 
     _stopped = False
+    file: sqlite3.Connection | None = None
+    """The thread's own name for what it has opened: a cancelled aiosqlite forgets its own, and would close nothing."""
 
     def stop(self) -> asyncio.Future[None] | None:
         if self._stopped:
             return None
         self._stopped = True
+        self._tx.put_nowait((None, self._close_file))
         return super().stop()
+
+    def _close_file(self) -> None:
+        if self.file is not None:
+            self.file.close()
 
     def cursor(self) -> Cursor:  # type: ignore[override]  # SQLAlchemy enters it, as it does aiosqlite's
         return Cursor(self)
@@ -137,8 +144,8 @@ async def opened(file: str, *, timeout: float, **options: Any) -> Connection:
     and print a traceback."""
 
     def connect() -> sqlite3.Connection:
-        connection._connection = sqlite3.connect(file, timeout=timeout, **options)
-        return connection._connection  # `stop` closes it also if the caller was cancelled meanwhile
+        connection.file = sqlite3.connect(file, timeout=timeout, **options)
+        return connection.file
 
     connection = Connection(connect, CHUNK)
     connection._thread.daemon = True

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
-UNUSED = ("rich", "pygments", "click", "typer", "sqlalchemy", "fastapi", "starlette", "jsonschema", "prometheus_client")
+UNUSED = (
+    *("rich", "pygments", "click", "typer", "sqlalchemy", "sqlite3", "fastapi", "starlette", "jsonschema"),
+    *("prometheus_client", "pyroute2.ndb", "pyroute2.plan9"),
+)
 
 
 def test_an_agent_imports_only_what_it_needs() -> None:

@@ -106,3 +106,28 @@ async def test_a_connection_whose_caller_is_cancelled_is_closed(tmp_path: Path) 
     with pytest.raises(asyncio.CancelledError):
         await opening
     assert Slow.closed
+
+
+async def test_a_connection_is_closed_whose_caller_is_cancelled_before_it_hears_of_it(tmp_path: Path) -> None:
+    there = Event()
+
+    class Kept(sqlite3.Connection):
+        closed = False
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            made.append(self)
+            there.set()
+
+        def close(self) -> None:
+            self.closed = True
+            super().close()
+
+    made: list[Kept] = []
+    opening = asyncio.create_task(opened(str(tmp_path / "weft.db"), timeout=1, factory=Kept))
+    await asyncio.sleep(0)
+    assert there.wait(10)  # in the loop's own thread: the task does not run meanwhile
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert [connection.closed for connection in made] == [True]
