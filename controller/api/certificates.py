@@ -1,7 +1,6 @@
 """Certificates of cloudlets, and the authority that issues them."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
@@ -17,7 +16,7 @@ from controller.api.types import Body
 from controller.core.clock import now
 from controller.core.refusals import missing
 from controller.db import certificates as table
-from controller.db.certificates import CertificateRow
+from controller.db.certificates import CertificateRow, Standing, Which
 from controller.trust.authority import Reason
 
 router = APIRouter(prefix="/api/v1", tags=["cloudlets"], dependencies=[Operator])
@@ -26,15 +25,8 @@ Serial = Annotated[str, Path(pattern=r"^[0-9a-f]{40}$", description="40 hexadeci
 Former = Annotated[
     bool, Query(description="Only those that are good, and not from the key that issues now: they end with a rotation.")
 ]
+OfStanding = Annotated[Standing | None, Query(description="Only those that are so now.")]
 EXAMPLE: JsonDict = {"reason": "keyCompromise"}
-
-
-class Standing(StrEnum):
-    """Whether a certificate is valid now."""
-
-    GOOD = "good"
-    EXPIRED = "expired"
-    REVOKED = "revoked"
 
 
 class Certificate(BaseModel):
@@ -76,6 +68,7 @@ class Authority(BaseModel):
 async def index(
     region: Running,
     cloudlet: PastCloudletFilter = None,
+    standing: OfStanding = None,
     former: Former = False,
     limit: pages.Limit = 100,
     cursor: pages.Cursor = None,
@@ -83,9 +76,9 @@ async def index(
     """Return certificates in the order of their issue. Certificates that expired a week ago are deleted."""
     if former and region.identity.certificates.issuer is None:
         raise missing("authority", "certificates")
-    issuer = region.identity.certificates.issuer if former else None
+    which = Which(cloudlet, standing, region.identity.certificates.issuer if former else None)
     async with region.database.read() as session:
-        rows = await table.page(session, pages.after_number(cursor), limit + 1, cloudlet, issuer)
+        rows = await table.page(session, pages.after_number(cursor), limit + 1, which)
     return pages.page(rows, limit, lambda row: row.id, _shown)
 
 
@@ -121,11 +114,10 @@ async def authority(region: Running) -> Authority:
 
 
 def _shown(row: CertificateRow) -> Certificate:
-    good = Standing.GOOD if row.not_after > now() else Standing.EXPIRED
     return Certificate(
         serial=row.serial,
         cloudlet=row.cloudlet,
-        standing=Standing.REVOKED if row.revoked_at else good,
+        standing=row.standing(now()),
         not_before=row.not_before,
         not_after=row.not_after,
         fingerprint=row.fingerprint,

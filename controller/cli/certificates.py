@@ -1,6 +1,6 @@
 """`weft certificate`: certificates of cloudlets, their ends, and revocations."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -28,14 +28,22 @@ OfCloudlet = Annotated[str | None, typer.Option("--cloudlet", metavar="NAME", he
 OfFormer = Annotated[
     bool, typer.Option("--former", help="Only valid ones of an authority other than the one that issues now.")
 ]
+OfStanding = Annotated[
+    Literal["good", "expired", "revoked"] | None, typer.Option("--standing", help="Only those that are so now.")
+]
+EXAMPLES = """weft certificate list
+weft certificate list --cloudlet c1
+weft certificate list --standing good
+weft certificate list --former"""
 
 
-@app.verb("list", "weft certificate list\nweft certificate list --cloudlet c1\nweft certificate list --former")
-def list_(cloudlet: OfCloudlet = None, former: OfFormer = False) -> None:
+@app.verb("list", EXAMPLES)
+def list_(cloudlet: OfCloudlet = None, standing: OfStanding = None, former: OfFormer = False) -> None:
     """List certificates that are valid, and those that expired or were revoked lately."""
+    only = {"cloudlet": cloudlet, "standing": standing, "former": "true" if former else None}
     with Client() as api:
-        found = api.items(path("certificates"), cloudlet=cloudlet, former="true" if former else None)
-        rows(found, COLUMNS, "no good certificates of an authority of before" if former else "no certificates")
+        found = api.items(path("certificates"), None, **only)
+        rows(found, COLUMNS, "no such certificates" if any(only.values()) else "no certificates")
 
 
 @app.verb("show", "weft certificate show 4f6d…")

@@ -1,8 +1,10 @@
 """Certificates that were issued. They outlive their cloudlets: a revoked one stays on the list until it expires."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
-from sqlalchemy import String, delete, select
+from sqlalchemy import ColumnElement, String, delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -13,6 +15,14 @@ from controller.trust.ceremony import CertificateInUse
 
 KEPT = timedelta(days=7)
 """How long a certificate is kept after it has expired."""
+
+
+class Standing(StrEnum):
+    """Whether a certificate is valid now."""
+
+    GOOD = "good"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
 
 
 class CertificateRow(Base):
@@ -32,6 +42,22 @@ class CertificateRow(Base):
     reason: Mapped[str | None] = mapped_column(String(32))
     issuer: Mapped[str | None] = mapped_column(String(64))
 
+    def standing(self, at: datetime) -> Standing:
+        """Return whether the certificate is valid at a moment."""
+        if self.revoked_at is not None:
+            return Standing.REVOKED
+        return Standing.GOOD if self.not_after > at else Standing.EXPIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """The certificates to list: of one cloudlet, and of one standing. With `former_to`, only those that are good and
+    not known to be from that key."""
+
+    cloudlet: str | None = None
+    standing: Standing | None = None
+    former_to: str | None = None
+
 
 def add(session: AsyncSession, cloudlet: str, issued: Issued, issuer: str | None) -> None:
     """Record an issued certificate, and the key it is signed with."""
@@ -46,18 +72,22 @@ async def get(session: AsyncSession, serial: str) -> CertificateRow | None:
     return row
 
 
-async def page(
-    session: AsyncSession, after: int, limit: int, cloudlet: str | None = None, former_to: str | None = None
-) -> list[CertificateRow]:
-    """Return up to `limit` certificates issued after the one of that id. With `former_to`, return only those that are
-    good and not known to be from that key."""
-    query = select(CertificateRow).where(CertificateRow.id > after).order_by(CertificateRow.id).limit(limit)
-    if cloudlet is not None:
-        query = query.where(CertificateRow.cloudlet == cloudlet)
-    if former_to is not None:
-        other = CertificateRow.issuer.is_(None) | (CertificateRow.issuer != former_to)
-        query = query.where(CertificateRow.revoked_at.is_(None), CertificateRow.not_after > now(), other)
-    return list(await session.scalars(query))
+async def page(session: AsyncSession, after: int, limit: int, which: Which) -> list[CertificateRow]:
+    """Return up to `limit` certificates issued after the one of that id."""
+    query = select(CertificateRow).where(CertificateRow.id > after, *_wanted(which, now()))
+    return list(await session.scalars(query.order_by(CertificateRow.id).limit(limit)))
+
+
+def _wanted(which: Which, at: datetime) -> list[ColumnElement[bool]]:
+    valid, revoked = CertificateRow.not_after > at, CertificateRow.revoked_at.is_not(None)
+    standings = {Standing.GOOD: valid & ~revoked, Standing.EXPIRED: ~valid & ~revoked, Standing.REVOKED: revoked}
+    wanted: list[ColumnElement[bool]] = [standings[which.standing]] if which.standing is not None else []
+    if which.cloudlet is not None:
+        wanted.append(CertificateRow.cloudlet == which.cloudlet)
+    if which.former_to is not None:
+        other = CertificateRow.issuer.is_(None) | (CertificateRow.issuer != which.former_to)
+        wanted += [standings[Standing.GOOD], other]
+    return wanted
 
 
 async def in_use(session: AsyncSession, issuer: str, at: datetime) -> list[CertificateInUse]:

@@ -82,6 +82,25 @@ async def test_enrolment_gives_a_certificate_and_more_follow(controller: Control
     assert len(said) == 2 and said[0].startswith("a certificate was issued to c1, good until 20")
 
 
+async def test_certificates_are_listed_by_their_standing(
+    controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await enrolled(controller)
+    await enrolled(controller, "c2", 2)
+    one, two = (await controller.get("/certificates"))["items"]
+    await controller.post(f"/certificates/{one['serial']}/revoke", {}, 200)
+    assert await listed(controller, standing="revoked") == [("c1", "revoked", "keyCompromise")]
+    assert await listed(controller, standing="good") == [("c2", "good", None)]
+    assert await listed(controller, standing="good", cloudlet="c1") == []
+    assert await listed(controller, standing="expired") == []
+    end = datetime.fromisoformat(two["not_after"])
+    for module in ("controller.api.certificates", "controller.db.certificates"):
+        monkeypatch.setattr(f"{module}.now", lambda: end)
+    assert await listed(controller, standing="expired") == [("c2", "expired", None)]
+    assert [item[0] for item in await listed(controller, standing="revoked")] == ["c1"]
+    assert (await controller.http.get("/api/v1/certificates?standing=new")).status_code == 422
+
+
 async def test_an_agent_of_an_earlier_release_gets_what_it_knows(controller: Controller) -> None:
     body = {"token": await invited(controller), "cloudlet": "c1", "agent_version": "1"}
     assert set(await controller.post("/enrolments", body)) == {"cloudlet", "credential", "state"}
