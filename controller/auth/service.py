@@ -11,7 +11,7 @@ from controller.auth.sessions import Sessions
 from controller.auth.tokens import Tokens
 from controller.core.tokens import digest
 from controller.runtime.runtime import Runtime
-from controller.runtime.service import Service
+from controller.runtime.service import Service, forever
 from controller.settings import OidcSettings, Settings, read_token
 
 
@@ -38,8 +38,14 @@ class AuthService(Service):
             timedelta(seconds=settings.ui_session_seconds),
         )
 
+    async def run(self) -> None:
+        """Write the last uses of tokens and sessions, until cancelled."""
+        await forever(self.tokens.uses.run, self.sessions.uses.run)
+
     async def close(self) -> None:
-        """Close the connections to the issuer."""
+        """Write the uses that are not written yet, and close the connections to the issuer."""
+        await self.tokens.uses.write()
+        await self.sessions.uses.write()
         if self.oidc_users is not None:
             await self.oidc_users.issuer.close()
 

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from controller.auth.tokens import Tokens
+from controller.auth.uses import Uses
 from controller.core import oidc_users
 from controller.core import tokens as secrets
 from controller.core.clock import now
 from controller.core.oidc_users import Mapped
 from controller.core.roles import ADMIN, Caller
-from controller.core.unavailable import Unavailable
 from controller.db import ui_sessions as table
 from controller.db.engine import Database
 from controller.db.ui_sessions import UiSessionRow
@@ -62,6 +62,7 @@ class Sessions:
     ) -> None:
         self._database, self._tokens, self._admin, self._mapped = database, tokens, admin, mapped
         self.idle, self._lifetime = idle, lifetime
+        self.uses = Uses(database, NOTED, table.touch)
 
     async def begin(self, grant: Grant, before: str | None = None) -> tuple[str, datetime]:
         """Begin a session and return its secret and its end. Ends the session `before` of the same browser, so that no
@@ -90,8 +91,8 @@ class Sessions:
             return None
         if (found := await self._user(row)) is None:
             return None
-        if shown.attended and at >= row.seen_at + NOTED:
-            await self._touch(digest, at)
+        if shown.attended:
+            self.uses.note(digest, row.seen_at, at)
         return replace(found, until=row.expires_at)
 
     async def end(self, secret: str) -> None:
@@ -109,10 +110,3 @@ class Sessions:
         if self._admin is not None and row.credential == self._admin:
             return ADMIN
         return await self._tokens.of_digest(row.credential or "")
-
-    async def _touch(self, digest: str, at: datetime) -> None:
-        try:
-            async with self._database.write() as session:
-                await table.touch(session, digest, at)
-        except Unavailable:
-            return  # the next act is noted

@@ -1,16 +1,15 @@
 """API tokens: create, look up and revoke. Each request looks its token up in the database and no verdict is cached,
 so every replica refuses a revoked token from the next request on."""
 
-from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy.exc import IntegrityError
 
+from controller.auth.uses import Uses
 from controller.core import tokens as secrets
 from controller.core.clock import now
 from controller.core.refusals import Refused, conflict, invalid
 from controller.core.roles import Caller, Role
-from controller.core.unavailable import Unavailable
 from controller.db import events, names
 from controller.db import tokens as table
 from controller.db.engine import Database
@@ -26,7 +25,7 @@ class Tokens:
 
     def __init__(self, database: Database, wakeup: Wakeup) -> None:
         self._database, self._wakeup = database, wakeup
-        self._noted: dict[str, datetime] = {}
+        self.uses = Uses(database, NOTED, table.use)
 
     async def make(self, name: str, role: Role, seconds: int, tenant: str | None = None) -> tuple[TokenRow, str]:
         """Create a token that is valid for `seconds`, and return it with its secret, which cannot be read again.
@@ -75,17 +74,8 @@ class Tokens:
         at = now()
         if row is None or not row.good(at):
             return None
-        await self._used(row, at)
+        self.uses.note(row.name, row.used_at, at)
         return Caller(f"token {row.name}", Role(row.role), row.tenant, row.expires_at)
-
-    async def _used(self, row: TokenRow, at: datetime) -> None:
-        noted = max(filter(None, (row.used_at, self._noted.get(row.name))), default=None)
-        if noted is not None and at < noted + NOTED:
-            return
-        self._noted[row.name] = at  # first, so that of many requests one writes
-        with suppress(Unavailable):  # the request does not depend on it
-            async with self._database.write() as session:
-                await table.use(session, row.name, at)
 
 
 def _whose(role: Role, tenant: str | None) -> str:

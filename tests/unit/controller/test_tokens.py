@@ -18,6 +18,7 @@ from controller.core.roles import TABLE, Role, lacking, looks
 from controller.db.tokens import TokenRow
 from controller.server.app import create_app
 from controller.settings import Settings
+from lab.patience import eventually
 from tests.tiers import smoke_first
 from tests.unit.controller.conftest import PLAIN, Controller, Start, problem
 
@@ -178,11 +179,13 @@ def test_the_page_has_the_table() -> None:
     assert sorted(written[1:]) == sorted(rows)
 
 
-async def test_the_last_use_is_noted_now_and_then(controller: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_last_use_is_noted_now_and_then(controller: Controller) -> None:
     client = await holder(controller, "dashboard")
+    uses = controller.region.auth.tokens.uses
     await controller.post("/tokens", {"name": "forgotten", "role": "viewer"})
 
     async def used() -> dict[str, datetime | None]:
+        await uses.write()
         found = (await controller.get("/tokens"))["items"]
         return {one["name"]: one["used_at"] and datetime.fromisoformat(one["used_at"]) for one in found}
 
@@ -194,9 +197,23 @@ async def test_the_last_use_is_noted_now_and_then(controller: Controller, monkey
     assert first is not None and before <= first <= now()
     await client.get("/api/v1/cloudlets")
     assert (await used())["dashboard"] == first, "one write stands for many requests"
-    monkeypatch.setattr(tokens, "NOTED", timedelta(0))
+    uses.every = timedelta(0)
     assert (await client.post("/api/v1/vcps", json={"name": "blue"})).status_code == 403
     later = (await used())["dashboard"]
     assert later is not None and later > first and (await used())["forgotten"] is None
     entries = (await controller.get("/audit", who="token dashboard"))["items"]
     assert [(one["method"], one["status"]) for one in entries] == [("POST", 403)], "a use is no change of its own"
+
+
+async def test_a_reader_does_not_wait_for_another_change(controller: Controller) -> None:
+    """A first use is to be noted, and a change that takes long has the lock of all writers."""
+    client = await holder(controller, "dashboard")
+
+    async def used() -> object:
+        return (await controller.get("/tokens"))["items"][0]["used_at"]
+
+    async with controller.region.database.write() as session:
+        await session.execute(text("UPDATE tokens SET role = role"))
+        assert (await client.get("/api/v1/cloudlets")).status_code == 200
+        assert await used() is None
+    await eventually(used)
