@@ -5,6 +5,7 @@ import asyncio
 import gc
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import Any
@@ -33,6 +34,11 @@ COLLECT = (10_000, 20, 5)
 objects: with the defaults, collection took a tenth of the controller's time, and 100 ms at a stretch with 1,000
 streams. The last number must stay small: with 20, the oldest generation is collected only after four million new
 objects. Four minutes of a siege did not create that many, so all its garbage stayed."""
+
+SWITCH = 0.001
+"""Seconds after which a thread must let another run (sys.setswitchinterval). While a thread computes, a comparison of
+the doctor's for example, the event loop waits that long each time it has waited for a socket or for SQLite's thread;
+Python's default is five times as long."""
 
 OPTIONS: dict[str, Any] = {
     "log_config": None,
@@ -85,6 +91,7 @@ def ui(settings: Settings, app: ASGIApp) -> tuple[Ui, CertificateFiles] | None:
 async def serve(settings: Settings, sockets: list[socket.socket]) -> None:
     """Serve until SIGTERM or SIGINT on the sockets from `sockets.opened`, and close them in the end. Raises Ended and
     BadSettings."""
+    sys.setswitchinterval(SWITCH)
     gc.disable()  # until the region is there: searching a growing intent for garbage again and again takes seconds
     app = create_app(settings)
     window = ui(settings, app)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import statistics
+import sys
 import textwrap
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page
 
+from controller.server import serving
 from tests.house.imports import ROOT
 from tests.ui import large_region
 from tests.ui.conftest import Open, Window
@@ -150,6 +152,7 @@ async def measured(window: Window) -> dict[tuple[str, str], list[float]]:
 
 async def test_figures(open_window: Open, migrated: Path, tmp_path: Path) -> None:
     """The regions come one after the other: their controllers would share an interpreter."""
+    sys.setswitchinterval(serving.SWITCH)  # as a controller's own process does
     async with open_window(filled=False) as empty:
         little = await measured(empty)
     database = f"sqlite+aiosqlite:///{shutil.copyfile(migrated, tmp_path / 'large.db')}"
