@@ -28,8 +28,10 @@ def checked_out(commit: str, tag: str = "") -> Path:
 
 
 def make(folder: Path, *words: str) -> None:
-    """Run that release's `make`, without the environment of this one."""
+    """Run that release's `make`, without the environment and the programs of this one."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE", "VIRTUAL"))
     }
+    places = environment["PATH"].split(os.pathsep)
+    environment["PATH"] = os.pathsep.join(one for one in places if not Path(one).is_relative_to(BUILD))
     subprocess.run(["make", "-C", str(folder), *words], env=environment, check=True)
