@@ -13,8 +13,6 @@ from deploy.packages.version import Version
 
 MAINTAINER = "Weft developers <developers@weft.invalid>"
 _SCRIPTS = {"preinstall": "preinst", "postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"}
-_CONFIGURATION = "etc"
-_MODE = 0o640  # a database URL may contain a password
 
 
 def file_name(package: Package, target: Target, version: Version) -> str:
@@ -77,7 +75,7 @@ def _described(
 
 
 def _contents(root: Path) -> list[dict[str, Any]]:
-    """Return the files of a root for nfpm. Everything below /etc is the operator's: an upgrade keeps it."""
+    """Return the files of a root for nfpm."""
     found: list[dict[str, Any]] = []
     for path in sorted(root.rglob("*")):
         inside = path.relative_to(root)
@@ -85,8 +83,5 @@ def _contents(root: Path) -> list[dict[str, Any]]:
         if path.is_symlink():
             found.append({**to, "src": str(path.readlink()), "type": "symlink"})
         elif path.is_file():
-            kind, mode = {}, path.stat().st_mode & 0o777
-            if inside.parts[0] == _CONFIGURATION:
-                kind, mode = {"type": "config|noreplace"}, _MODE
-            found.append({**to, **kind, "src": str(path), "file_info": {"mode": mode}})
+            found.append({**to, "src": str(path), "file_info": {"mode": path.stat().st_mode & 0o777}})
     return found

@@ -33,8 +33,8 @@ class Package:
     """A package. `programs` are Go programs: those in `own` stand in PREFIX/bin, out of the way of other packages of
     the same name. `files` of this repository are installed at other paths, executable as they are here. `units` are
     systemd's and among them. `restarted` units restart in an upgrade, and those in `kept` only if they or their program
-    have changed. `user`: it needs the user weft. `commands` have manual pages. `site` is the folder with
-    the manual as a site."""
+    have changed. `settings` is a file that a first installation puts into /etc/weft, for the operator to write.
+    `user`: it needs the user weft. `commands` have manual pages. `site` is the folder with the manual as a site."""
 
     name: str
     summary: str
@@ -46,6 +46,7 @@ class Package:
     units: tuple[str, ...] = ()
     restarted: tuple[str, ...] = ()
     kept: Mapping[str, str] = field(default_factory=dict)
+    settings: str | None = None
     user: bool = False
     commands: tuple[str, ...] = ()
     site: str | None = None
@@ -83,7 +84,7 @@ CONTROLLER = Package(
         ui=True,
     ),
     files={
-        "etc/weft/controller.env": "deploy/packages/files/controller.env",
+        "usr/share/weft-controller/controller.env": "deploy/packages/files/controller.env",
         f"{_UNITS}/weft-controller.service": "deploy/systemd/weft-controller.service",
         f"{_UNITS}/weft-backup.service": "deploy/systemd/weft-backup.service",
         f"{_UNITS}/weft-backup.timer": "deploy/systemd/weft-backup.timer",
@@ -91,6 +92,7 @@ CONTROLLER = Package(
     },
     units=("weft-controller.service", "weft-backup.service", "weft-backup.timer"),
     restarted=("weft-controller.service",),
+    settings="controller.env",
     user=True,
     commands=("weft-controller",),
     site="usr/share/weft-controller/manual",
@@ -104,12 +106,13 @@ ROUTESERVER = Package(
     "controller's rule set says. Two of them serve a region.",
     programs=("weft-routeserver",),
     files={
-        "etc/weft/routeserver.env": "deploy/packages/files/routeserver.env",
+        "usr/share/weft-routeserver/routeserver.env": "deploy/packages/files/routeserver.env",
         f"{_UNITS}/weft-routeserver.service": "deploy/systemd/weft-routeserver.service",
         f"{_USERS}/weft-routeserver.conf": "deploy/packages/files/sysusers.conf",
     },
     units=("weft-routeserver.service",),
     restarted=("weft-routeserver.service",),
+    settings="routeserver.env",
     user=True,
     commands=("weft-routeserver",),
 )
@@ -128,7 +131,7 @@ AGENT = Package(
     ),
     own=("gobgpd", "gobgp", "weft-transfer", "weft-images"),
     files={
-        "etc/weft/agent.toml": "deploy/packages/files/agent.toml",
+        "usr/share/weft-agent/agent.toml": "deploy/packages/files/agent.toml",
         f"{_UNITS}/weft-agent.service": "deploy/systemd/weft-agent.service",
         f"{_UNITS}/weft-gobgpd.service": "deploy/systemd/weft-gobgpd.service",
         f"{_UNITS}/weft-charon.service": "deploy/systemd/weft-charon.service",
@@ -139,6 +142,7 @@ AGENT = Package(
     units=("weft-agent.service", "weft-gobgpd.service", "weft-charon.service"),
     restarted=("weft-agent.service",),
     kept={"weft-gobgpd.service": f"{PREFIX}/bin/gobgpd"},
+    settings="agent.toml",
     commands=("weft-agent",),
     depends=("iproute2 (>= 6.0)", "nftables", "procps"),
     recommends=(

@@ -35,6 +35,15 @@ def test_its_units_are_among_its_files(package: Package) -> None:
     assert {*package.restarted, *package.kept} <= installed
 
 
+@EACH
+def test_an_upgrade_leaves_the_settings_alone(package: Package) -> None:
+    """dpkg would ask about a file below /etc that the operator and a later version have changed, and fail without a
+    terminal."""
+    assert not [to for to in package.files if to.startswith("etc/")]
+    if package.settings is not None:
+        assert f"usr/share/{package.name}/{package.settings}" in package.files
+
+
 def test_every_unit_is_in_a_package() -> None:
     units = {path.name for path in (ROOT / "deploy/systemd").glob("*.[st]*") if path.suffix in (".service", ".timer")}
     assert units <= {unit for package in PACKAGES.values() for unit in package.units}
@@ -49,7 +58,7 @@ def test_no_two_packages_have_the_same_file() -> None:
 @EACH
 def test_units_start_what_packages_install(package: Package) -> None:
     installed = {f"/{to}" for to in package.files} | {f"{PREFIX}/bin/{name}" for name in package.own}
-    installed |= {f"/usr/bin/{name}" for name in package.programs}
+    installed |= {f"/usr/bin/{name}" for name in package.programs} | {f"/etc/weft/{package.settings}"}
     if package.environment is not None:
         installed |= {f"/usr/bin/{name}" for name in package.environment.scripts}
     for to, source in package.files.items():
