@@ -29,7 +29,11 @@ from controller.wire.flavours import Flavour
 from tests.unit.controller import walk
 from tests.unit.controller.conftest import DATABASES, new_database
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # The controller has a thread of its own, and draws its pauses from `random` while hypothesis makes a request.
+    pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning"),
+]
 
 CREDENTIAL = "a-credential-for-tests"
 CHECKS = (
