@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from lab.errors import LabError
@@ -76,8 +77,15 @@ def change(region: Mapping[str, Town], steps: Sequence[tuple[str, str]]) -> None
     releases that do not work together, and nothing else; in the end it finds nothing."""
     for name, packages in steps:
         install(region[name], packages)
-        until(lambda: differing(region["town1"]) <= {"release-skew"}, f"{name} has {packages}, and all is well", 60)
+        until(lambda: differing(region["town1"]) <= {"release-skew"}, partial(_unwell, region, name, packages), 60)
     assert differing(region["town1"]) == set()
+
+
+def _unwell(region: Mapping[str, Town], name: str, packages: str) -> str:
+    found = region["town1"].run("weft doctor")
+    units = " ".join(packages.split())
+    log = region[name].run(f"systemctl --no-pager --full --lines 20 status {units}")
+    return f"{name} has {packages}, and all is well:\n{found.stdout}{found.stderr}{log.stdout}{log.stderr}"
 
 
 def differing(town: Town) -> set[str]:
