@@ -79,6 +79,7 @@ def go_back(region: dict[str, Town], to: str) -> None:
     said(region["town1"], f"{OFFLINE} downgrade {to}")
     for name in REPLICAS:
         install(region[name], "weft-controller weft-cli")
+        said(region[name], "systemctl start weft-controller")
     change(region, [one for one in STEPS[::-1] if "routeserver" in one[1]])
 
 
