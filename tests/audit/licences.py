@@ -9,7 +9,7 @@ from tests.audit import Answer
 from tests.audit.shipped import STANDARD
 
 ALLOWED = re.compile(
-    r"MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla Public|LGPL|Lesser General|Unlicense|HPND|Zlib"
+    r"MIT|BSD|Apache|ISC|PSF|Python Software Foundation|MPL|Mozilla Public|LGPL|Lesser General|Unlicense|HPND|Zlib|CC0"
 )
 TEXTS = {
     "Apache-2.0": "Apache License",
@@ -17,6 +17,7 @@ TEXTS = {
     "MIT": "Permission is hereby granted, free of charge",
     "ISC": "Permission to use, copy, modify, and/or distribute",
     "BSD": "Redistribution and use in source and binary forms",
+    "CC0-1.0": "public domain with CC0 1.0",
 }
 """Words that occur in the text of that licence only."""
 

@@ -17,6 +17,9 @@ PROGRAMS = ("weft-routeserver", "weft-transfer", "weft-images", "terraform-provi
 STANDARD = "stdlib"
 """Go's standard library, as the Go vulnerability database calls it."""
 
+_OWN = "weft/"
+"""Begins the paths of Weft's own modules, which one of its programs may take from another."""
+
 _MODULE = re.compile(r"^\t(?:mod|dep|=>)\t(\S+)\t(v\S+)")
 _TOOLCHAIN = re.compile(r"^/.*: go(\d\S*)")
 
@@ -61,7 +64,8 @@ def modules(programs: Path) -> dict[str, str]:
 def of_go_version(said: str) -> dict[str, str]:
     """Parse the output of `go version -m`. The standard library has the version of the toolchain, the oldest if there
     are several."""
-    found = {(line[1], line[2]) for each in said.splitlines() if (line := _MODULE.match(each))}
+    lines = [line for each in said.splitlines() if (line := _MODULE.match(each))]
+    found = {(line[1], line[2]) for line in lines if not line[1].startswith(_OWN)}
     toolchains = [line[1] for each in said.splitlines() if (line := _TOOLCHAIN.match(each))]
     oldest = min(toolchains, key=lambda version: [int(number) for number in re.findall(r"\d+", version)])
     return dict(sorted(found)) | {STANDARD: oldest}

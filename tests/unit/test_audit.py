@@ -104,6 +104,7 @@ def test_npm_packages_for_development_are_not_shipped() -> None:
 def test_go_programs_say_what_is_in_them() -> None:
     said = "/b/one: go1.26.8\n\tmod\tweft/routeserver\t(devel)\n\tdep\texample.org/m\tv1.2.3\th1:x\n"
     said += "/b/two: go1.9.12\n\tmod\texample.org/two\tv4.8.0\th1:x\n"
+    said += "\tdep\tweft/routeserver\tv0.0.0-00010101000000-000000000000\n"
     assert of_go_version(said) == {"example.org/m": "v1.2.3", "example.org/two": "v4.8.0", "stdlib": "1.9.12"}
 
 
@@ -140,7 +141,9 @@ def test_an_image_of_which_nothing_is_known_was_not_asked_about(monkeypatch: pyt
 
 
 def test_licences() -> None:
-    answer = judged({"a": "MIT", "b": "GPL-3.0-only", "c": "", "d": "BSD License", "pyroute2": "x", "e": "AGPL-3.0"})
+    answer = judged(
+        {"a": "MIT", "b": "GPL-3.0-only", "c": "", "d": "BSD License", "f": "CC0-1.0", "pyroute2": "x", "e": "AGPL-3.0"}
+    )
     assert [line.partition(":")[0] for line in answer.found] == ["b", "c", "e"]
 
 
