@@ -1,6 +1,7 @@
 """A controller in this process, served over loopback TCP, with fake route servers."""
 
 import asyncio
+import gc
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
@@ -287,3 +288,12 @@ async def region(controller: Controller) -> AsyncIterator[Controller]:
     for number in (1, 2, 3):
         await controller.cloudlet(f"c{number}", number)
     yield controller
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    """No garbage is collected during the test, neither its own nor that of tests before it."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

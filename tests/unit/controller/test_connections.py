@@ -6,7 +6,7 @@ import gc
 import socket
 import ssl
 from asyncio.sslproto import SSLProtocol
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -37,14 +37,6 @@ ENDS: dict[str, tuple[bool, str | bytes, str]] = {
 }
 """Ways in which a connection may end: whether there is TLS, the octets that are sent, and the status of the answer, if
 there is one."""
-
-
-@pytest.fixture
-def without_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @asynccontextmanager

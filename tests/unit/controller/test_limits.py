@@ -250,6 +250,7 @@ YAML = {
 }
 
 
+@pytest.mark.usefixtures("without_collector")  # in a worker that has grown, a collection takes seconds
 @pytest.mark.parametrize("bomb", smoke_first(3, YAML))
 async def test_yaml_bombs(listen: Listen, bomb: str) -> None:
     async with listen() as controller:
