@@ -83,8 +83,7 @@ def change(region: Mapping[str, Town], steps: Sequence[tuple[str, str]]) -> None
 
 def _unwell(region: Mapping[str, Town], name: str, packages: str) -> str:
     found = region["town1"].run("weft doctor")
-    units = " ".join(packages.split())
-    log = region[name].run(f"systemctl --no-pager --full --lines 20 status {units}")
+    log = region[name].run(f"systemctl --no-pager --full --lines 20 status {packages}")
     return f"{name} has {packages}, and all is well:\n{found.stdout}{found.stderr}{log.stdout}{log.stderr}"
 
 

@@ -13,8 +13,11 @@ from sqlalchemy import select, text
 
 from controller.api import streams
 from controller.auth import tokens
+from controller.auth.uses import Uses
 from controller.core.clock import now
 from controller.core.roles import TABLE, Role, lacking, looks
+from controller.core.unavailable import Unavailable
+from controller.db import tokens as table
 from controller.db.tokens import TokenRow
 from controller.server.app import create_app
 from controller.settings import Settings
@@ -217,3 +220,27 @@ async def test_a_reader_does_not_wait_for_another_change(controller: Controller)
         assert (await client.get("/api/v1/cloudlets")).status_code == 200
         assert await used() is None
     await eventually(used)
+
+
+async def test_a_use_is_noted_again_if_the_database_was_away(
+    controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, at = controller.region.database, now()
+    await holder(controller, "dashboard")
+    uses = Uses(database, timedelta(minutes=10), table.use)
+
+    async def used() -> object:
+        return (await controller.get("/tokens"))["items"][0]["used_at"]
+
+    def away() -> None:
+        raise Unavailable("it is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "write", away)
+        uses.note("dashboard", None, at)
+        await uses.write()
+    await uses.write()
+    assert await used() is None
+    uses.note("dashboard", None, at)
+    await uses.write()
+    assert await used() is not None
